@@ -1,0 +1,55 @@
+package snapshot
+
+import "time"
+
+// Request is what a Decision is made from.
+type Request struct {
+	// Host is the Host of the request as it came, port included.
+	Host string
+}
+
+// Decision is the answer for one request. The zero Decision opens nothing.
+type Decision struct {
+	// Reason says why; it gives the outcome and the status.
+	Reason Reason
+	// App is the App that the host belongs to; nil where there is none.
+	App *App
+}
+
+// Outcome returns what is done with the request.
+func (d Decision) Outcome() Outcome { return d.Reason.Outcome() }
+
+// AppName returns the App's name, or "" without one.
+func (d Decision) AppName() string {
+	if d.App == nil {
+		return ""
+	}
+	return d.App.Name
+}
+
+// Decider makes Decisions. It is a value without state, safe for concurrent use,
+// and does not allocate for ASCII hosts.
+type Decider struct {
+	// Apps is where the Apps View is.
+	Apps Slot
+	// Now returns the wall-clock time. It is called only for an App that has an
+	// expiry, which must not wait for a build to be enforced.
+	Now func() time.Time
+}
+
+// Decide answers a request from one Snapshot, which may be nil. The checks go in
+// the order of the reasons.
+func (d Decider) Decide(s *Snapshot, r Request) Decision {
+	apps, ok := ViewAt[*Apps](s, d.Apps)
+	if !ok {
+		return Decision{Reason: ReasonUnsynced}
+	}
+	app, reason := apps.Lookup(r.Host)
+	if app == nil {
+		return Decision{Reason: reason}
+	}
+	if reason != ReasonAppInvalid && !app.ExpiresAt.IsZero() && app.expired(d.Now()) {
+		reason = ReasonAppExpired
+	}
+	return Decision{Reason: reason, App: app}
+}

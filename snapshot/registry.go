@@ -1,0 +1,160 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Registry is the document that lists Apps, parsed. It is immutable.
+type Registry struct {
+	key        Key
+	present    bool
+	uid        string
+	version    string
+	entries    []Entry
+	references map[Key]Reference
+}
+
+// Entry is one App as the document describes it.
+type Entry struct {
+	// Name is the App's name, or "apps[N]" where the entry has no valid one; no
+	// valid name looks like that.
+	Name string
+	// Hostnames are normalized and without repeats; a wildcard starts with "*.".
+	// An entry that is wrong keeps those that could be read.
+	Hostnames []string
+	// SecretRef names the App's bytes. It is zero where Err is set.
+	SecretRef SecretRef
+	// ExpiresAt is when the App is denied from; zero means never.
+	ExpiresAt time.Time
+	// Err says why the entry is wrong, with the field and the fix; nil if it is
+	// not.
+	Err error
+	// Warnings are oddities that deny nothing.
+	Warnings []string
+}
+
+// SecretRef points at the bytes of one App.
+type SecretRef struct {
+	// Secret is the Secret's namespace and name.
+	Secret Key `json:"secret"`
+	// DataKey is the key in the Secret's data; empty means any.
+	DataKey string `json:"key,omitempty"`
+}
+
+// MalformedError says why a Registry document cannot be read at all. What was
+// read before stays in use.
+type MalformedError struct {
+	// Registry is the Secret that holds the document.
+	Registry Key
+	// Version is the resourceVersion of that Secret.
+	Version string
+	// Err is what is wrong.
+	Err error
+}
+
+// Error names the Secret, its version and what is wrong.
+func (e *MalformedError) Error() string {
+	return fmt.Sprintf("registry %s (version %s) is malformed: %v", e.Registry, e.Version, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *MalformedError) Unwrap() error { return e.Err }
+
+// AbsentRegistry is a Registry whose Secret is not there: valid, and without
+// Apps.
+func AbsentRegistry(key Key) *Registry {
+	return &Registry{key: key}
+}
+
+// ParseRegistry reads the document in a Registry Secret. A Secret without data
+// is valid and has no Apps. An error is a *MalformedError; an entry that is
+// wrong is none, it says so in its Err.
+func ParseRegistry(secret *Secret) (*Registry, error) {
+	reg := &Registry{key: secret.Key(), present: true, uid: secret.UID(), version: secret.Version()}
+	if secret.Len() == 0 {
+		return reg, nil
+	}
+	entries, err := readDocument(secret)
+	if err != nil {
+		return nil, &MalformedError{Registry: reg.key, Version: reg.version, Err: err}
+	}
+	reg.entries = entries
+	refuseRepeatedNames(reg.entries)
+	reg.references = collectReferences(reg.entries)
+	return reg, nil
+}
+
+// Key returns the Secret's namespace and name.
+func (r *Registry) Key() Key { return r.key }
+
+// Present reports whether the Secret is there.
+func (r *Registry) Present() bool { return r.present }
+
+// UID returns the Secret's UID, empty when it is absent.
+func (r *Registry) UID() string { return r.uid }
+
+// Version returns the Secret's resourceVersion, empty when it is absent.
+func (r *Registry) Version() string { return r.version }
+
+// Entries returns the Apps in the order of the document. The slice must not be
+// changed.
+func (r *Registry) Entries() []Entry { return r.entries }
+
+// References returns the Secrets that the entries refer to, and which of their
+// data keys. The map must not be changed.
+func (r *Registry) References() map[Key]Reference { return r.references }
+
+// refuseRepeatedNames makes every entry of a repeated name wrong: nobody could
+// say which one is meant.
+func refuseRepeatedNames(entries []Entry) {
+	first := make(map[string]int, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		j, seen := first[e.Name]
+		if !seen {
+			first[e.Name] = i
+			continue
+		}
+		for _, repeated := range []*Entry{&entries[j], e} {
+			repeated.refuse(errors.New("name: more than one App has this name; rename all but one"))
+		}
+	}
+}
+
+// refuse marks an entry as wrong; the first reason stays.
+func (e *Entry) refuse(err error) {
+	if e.Err == nil {
+		e.Err = err
+	}
+	e.SecretRef = SecretRef{}
+}
+
+func collectReferences(entries []Entry) map[Key]Reference {
+	refs := make(map[Key]Reference, len(entries))
+	for i := range entries {
+		if entries[i].Err == nil {
+			ref := entries[i].SecretRef
+			refs[ref.Secret] = refs[ref.Secret].with(ref.DataKey)
+		}
+	}
+	for key, ref := range refs {
+		if len(ref.Keys) > 1 {
+			slices.Sort(ref.Keys)
+			ref.Keys = slices.Compact(ref.Keys)
+			refs[key] = ref
+		}
+	}
+	return refs
+}
+
+// with adds a data key, be it there already or not.
+func (r Reference) with(dataKey string) Reference {
+	if r.All || dataKey == "" {
+		return Reference{All: true}
+	}
+	r.Keys = append(r.Keys, dataKey)
+	return r
+}
