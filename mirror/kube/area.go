@@ -1,0 +1,152 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+// area is the handler of one watch of the scope: the referenced Secrets that it
+// covers. The lock of the ledger guards it.
+type area struct {
+	ledger  *ledger
+	target  target
+	entries map[snapshot.Key]*entry
+
+	version string // up to which the watch has brought everything
+	synced  bool   // it has brought everything once
+	denied  string // why it may not; of use until it is synced
+}
+
+var _ handler = (*area)(nil)
+
+// enter takes a Secret that is new among the referenced ones. Until the watch is
+// in sync, its first Replace answers; later it may have passed the Secret by.
+func (a *area) enter(key snapshot.Key, states map[snapshot.Key]snapshot.SecretState) {
+	e := &entry{}
+	a.entries[key] = e
+	switch {
+	case a.synced:
+		a.ledger.want(key, e)
+	case a.denied != "":
+		e.deny(key, a.denied, states)
+	}
+}
+
+func (e *entry) deny(key snapshot.Key, detail string, states map[snapshot.Key]snapshot.SecretState) {
+	e.status = snapshot.SecretForbidden
+	states[key] = snapshot.Forbidden(detail)
+}
+
+func (a *area) upsert(secret *corev1.Secret) {
+	a.event(keyOf(secret), secret.ResourceVersion, func() snapshot.SecretState {
+		return snapshot.Present(convert(secret))
+	})
+}
+
+func (a *area) remove(key snapshot.Key, version string) {
+	a.event(key, version, snapshot.Absent)
+}
+
+// event tells what happened to one Secret, if that is referenced and no read has
+// told it already.
+func (a *area) event(key snapshot.Key, version string, state func() snapshot.SecretState) {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	if version != "" {
+		a.version = version
+	}
+	e := a.entries[key]
+	if e == nil || !isNewer(version, e.version) {
+		return
+	}
+	told := state()
+	*e = entry{version: version, status: told.Status}
+	a.ledger.tell(map[snapshot.Key]snapshot.SecretState{key: told})
+}
+
+// replace ends in the same state as a fresh start, whatever was missed.
+func (a *area) replace(secrets []*corev1.Secret, version string) {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	if a.synced {
+		a.ledger.sink.Resynced(a.target.title)
+	}
+	// Older than what the watch has brought means that the cluster was restored:
+	// then nothing that is known is newer.
+	restored := isOlder(version, a.version)
+	a.synced, a.denied, a.version = true, "", version
+	a.ledger.tell(a.compare(secrets, version, restored))
+}
+
+func (a *area) compare(secrets []*corev1.Secret, version string, restored bool) map[snapshot.Key]snapshot.SecretState {
+	states := make(map[snapshot.Key]snapshot.SecretState, len(a.entries))
+	found := make(map[snapshot.Key]*corev1.Secret, len(a.entries))
+	for _, secret := range secrets {
+		if key := keyOf(secret); a.entries[key] != nil {
+			found[key] = secret
+		}
+	}
+	for key, e := range a.entries {
+		if !restored && isOlder(version, e.version) {
+			continue // told by a read that was later than this list
+		}
+		a.settle(key, e, found[key], version, states)
+	}
+	return states
+}
+
+func (a *area) settle(key snapshot.Key, e *entry, secret *corev1.Secret, version string, states map[snapshot.Key]snapshot.SecretState) {
+	switch {
+	case secret == nil && e.status == snapshot.SecretAbsent:
+		*e = entry{version: version, status: snapshot.SecretAbsent} // what was told may say why
+	case secret == nil:
+		*e = entry{version: version, status: snapshot.SecretAbsent}
+		states[key] = a.target.absent()
+	case isStub(secret):
+		// It became referenced after it had come.
+		e.version = ""
+		a.ledger.want(key, e)
+	default:
+		*e = entry{version: secret.ResourceVersion, status: snapshot.SecretPresent}
+		states[key] = snapshot.Present(convert(secret))
+	}
+}
+
+func (a *area) bookmark(version string) {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	a.version = version
+}
+
+func (a *area) wants(key snapshot.Key) bool {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	return a.entries[key] != nil
+}
+
+// failed also answers for the Secrets, which would be pending for ever, if the
+// watch may not even begin. Once it has, the last good stays.
+func (a *area) failed(f mirror.Failure) {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	a.ledger.sink.Failed(a.target.title, f)
+	if f.Kind != mirror.FailureForbidden || a.synced {
+		return
+	}
+	a.denied = f.Detail
+	states := make(map[snapshot.Key]snapshot.SecretState)
+	for key, e := range a.entries {
+		if e.status == snapshot.SecretPending {
+			e.deny(key, a.denied, states)
+		}
+	}
+	a.ledger.tell(states)
+}
+
+func (a *area) recovered() {
+	a.ledger.mu.Lock()
+	defer a.ledger.mu.Unlock()
+	a.ledger.sink.Recovered(a.target.title)
+}

@@ -1,0 +1,146 @@
+package kube
+
+import (
+	"sync"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+// ledger knows which Secrets are referenced and what the Sink has been told
+// about each. Watches, reads and the Mirror meet here.
+type ledger struct {
+	areas map[string]*area // by namespace; the one of "" has all
+
+	mu    sync.Mutex // guards the rest and the areas; held while the Sink is told, to keep order
+	sink  mirror.Sink
+	read  func(snapshot.Key) // asks for a Secret to be read on its own; must not block
+	refs  map[snapshot.Key]snapshot.Reference
+	marks uint64
+}
+
+// entry is one referenced Secret.
+type entry struct {
+	version string // of the last news; empty for none
+	status  snapshot.SecretStatus
+	mark    uint64 // of the read whose answer is wanted; 0 for none
+}
+
+func newLedger(scope Scope) *ledger {
+	l := &ledger{areas: make(map[string]*area)}
+	for _, t := range scope.targets() {
+		l.areas[t.namespace] = &area{ledger: l, target: t, entries: make(map[snapshot.Key]*entry)}
+	}
+	return l
+}
+
+// open begins telling the Sink, with what was referenced before.
+func (l *ledger) open(sink mirror.Sink, read func(snapshot.Key)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sink, l.read = sink, read
+	refs := l.refs
+	l.refs = nil
+	l.referenceLocked(refs)
+}
+
+// reference replaces the set of referenced Secrets, and answers for the new ones
+// as far as that is possible at once.
+func (l *ledger) reference(refs map[snapshot.Key]snapshot.Reference) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sink == nil {
+		l.refs = refs
+		return
+	}
+	l.referenceLocked(refs)
+}
+
+func (l *ledger) referenceLocked(refs map[snapshot.Key]snapshot.Reference) {
+	states := make(map[snapshot.Key]snapshot.SecretState)
+	for key := range l.refs {
+		if _, ok := refs[key]; !ok {
+			l.forget(key)
+		}
+	}
+	for key := range refs {
+		if _, known := l.refs[key]; !known {
+			l.enter(key, states)
+		}
+	}
+	l.refs = refs
+	l.tell(states)
+}
+
+func (l *ledger) enter(key snapshot.Key, states map[snapshot.Key]snapshot.SecretState) {
+	a := l.areaOf(key)
+	if a == nil {
+		states[key] = snapshot.Forbidden("namespace " + key.Namespace + ` is outside the scope; add it to "scope namespaces"`)
+		return
+	}
+	a.enter(key, states)
+}
+
+func (l *ledger) forget(key snapshot.Key) {
+	if a := l.areaOf(key); a != nil {
+		delete(a.entries, key)
+	}
+}
+
+// areaOf returns nil for a Secret that is outside the scope.
+func (l *ledger) areaOf(key snapshot.Key) *area {
+	if all := l.areas[""]; all != nil {
+		return all
+	}
+	return l.areas[key.Namespace]
+}
+
+func (l *ledger) entryOf(key snapshot.Key) *entry {
+	if a := l.areaOf(key); a != nil {
+		return a.entries[key]
+	}
+	return nil
+}
+
+func (l *ledger) tell(states map[snapshot.Key]snapshot.SecretState) {
+	if len(states) > 0 {
+		l.sink.Secrets(states)
+	}
+}
+
+// want marks an entry before it is read. Whatever the watch brings afterwards
+// takes the mark away, so that the answer to the read, which may be older, is
+// dropped.
+func (l *ledger) want(key snapshot.Key, e *entry) {
+	l.marks++
+	e.mark = l.marks
+	l.read(key)
+}
+
+// wanted returns the mark to answer for, or false if the Secret need not be read
+// (any more).
+func (l *ledger) wanted(key snapshot.Key) (mark uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entryOf(key)
+	if e == nil || e.mark == 0 {
+		return 0, false
+	}
+	return e.mark, true
+}
+
+// answer takes what a read found, with the version of the Secret if there is
+// one. A Secret that may not be read stays wanted.
+func (l *ledger) answer(key snapshot.Key, mark uint64, state snapshot.SecretState, version string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entryOf(key)
+	if e == nil || e.mark != mark {
+		return
+	}
+	if state.Status != snapshot.SecretForbidden {
+		e.mark, e.version = 0, version
+	}
+	e.status = state.Status
+	l.tell(map[snapshot.Key]snapshot.SecretState{key: state})
+}
