@@ -1,0 +1,46 @@
+package authzbridge
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+// answers are the errors that a handler returns, made once: caddyhttp.Error would
+// allocate for each request. They are values, unwrapped, as Caddy's error routes
+// expect, and say no more than the status.
+type answers [snapshot.ReasonCount]answer
+
+type answer struct {
+	err        error
+	retryAfter string
+}
+
+func newAnswers(unknownStatus int) answers {
+	var all answers
+	for _, reason := range snapshot.Reasons() {
+		status := reason.Status()
+		if reason == snapshot.ReasonUnknownHost {
+			status = unknownStatus
+		}
+		all[reason].err = caddyhttp.HandlerError{
+			StatusCode: status,
+			Err:        errors.New(http.StatusText(status)),
+		}
+		if seconds := reason.RetryAfter(); seconds > 0 {
+			all[reason].retryAfter = strconv.Itoa(seconds)
+		}
+	}
+	return all
+}
+
+func (a *answers) write(w http.ResponseWriter, reason snapshot.Reason) error {
+	if retry := a[reason].retryAfter; retry != "" {
+		w.Header().Set("Retry-After", retry)
+	}
+	return a[reason].err
+}

@@ -1,0 +1,155 @@
+package authzbridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+func init() {
+	caddy.RegisterModule(new(App))
+}
+
+// App keeps an immutable snapshot of a Registry, the Secret of a Kubernetes
+// cluster that lists Apps, and of every Secret that the Apps refer to. The
+// handler `authz_bridge` authorizes requests from that snapshot.
+//
+// A configuration reload that leaves this app's configuration as it is keeps
+// the running watches, the snapshot and the counters. One that changes it starts
+// from nothing.
+type App struct {
+	// The Secret that lists the Apps, as `namespace/name`. Required.
+	// Placeholders are resolved once, when the configuration is loaded.
+	Registry string `json:"registry,omitempty"`
+
+	// Where the Registry and the Secrets come from. Default:
+	// `{"type": "kubernetes"}`, the cluster that the process runs in.
+	SourceRaw json.RawMessage `json:"source,omitempty" caddy:"namespace=authz_bridge.sources inline_key=type"`
+
+	logger  *zap.Logger
+	bridge  *bridge
+	release func()
+}
+
+// CaddyModule returns the Caddy module information.
+func (*App) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "authz_bridge",
+		New: func() caddy.Module { return new(App) },
+	}
+}
+
+// Provision checks the configuration and takes the Mirror that an earlier, equal
+// configuration left running, or makes one. It needs no network.
+func (a *App) Provision(ctx caddy.Context) error {
+	a.logger = ctx.Logger()
+	registry, err := a.registry()
+	if err != nil {
+		return err
+	}
+	// Loading the module takes its JSON away.
+	raw, err := canonical(a.SourceRaw)
+	if err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	source, err := a.loadSource(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := poolKey(registry, raw, source)
+	if err != nil {
+		return err
+	}
+	a.bridge, a.release, err = acquireBridge(key, registry, source, a.logger)
+	if err != nil {
+		return err
+	}
+	return a.bridge.metrics.register(ctx.GetMetricsRegistry())
+}
+
+func (a *App) registry() (snapshot.Key, error) {
+	text, err := resolve("registry", a.Registry)
+	if err != nil {
+		return snapshot.Key{}, err
+	}
+	return ParseRegistryName(text)
+}
+
+// ParseRegistryName reads the `namespace/name` of the Registry's Secret. Its
+// error names the option and the fix.
+func ParseRegistryName(text string) (snapshot.Key, error) {
+	if text == "" {
+		return snapshot.Key{}, errors.New("registry: missing; write `registry <namespace>/<name>`")
+	}
+	namespace, name, found := strings.Cut(text, "/")
+	if !found {
+		return snapshot.Key{}, fmt.Errorf("registry: %q has no namespace; write `registry <namespace>/%s`", text, text)
+	}
+	if !snapshot.ValidLabel(namespace) {
+		return snapshot.Key{}, fmt.Errorf("registry: %q is no name of a namespace; write `registry <namespace>/<name>`", namespace)
+	}
+	if !snapshot.ValidSubdomain(name) {
+		return snapshot.Key{}, fmt.Errorf("registry: %q is no name of a Secret; write `registry <namespace>/<name>`", name)
+	}
+	return snapshot.Key{Namespace: namespace, Name: name}, nil
+}
+
+func (a *App) loadSource(ctx caddy.Context) (Source, error) {
+	if len(a.SourceRaw) == 0 {
+		source := new(Kubernetes)
+		if err := source.Provision(ctx); err != nil {
+			return nil, err
+		}
+		return source, nil
+	}
+	loaded, err := ctx.LoadModule(a, "SourceRaw")
+	if err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	source, ok := loaded.(Source)
+	if !ok {
+		return nil, fmt.Errorf("source: module %T is no source of authz_bridge", loaded)
+	}
+	return source, nil
+}
+
+// Start runs the Mirror if it does not run yet. It does not wait for the first
+// snapshot: requests do, see Handler.
+func (a *App) Start() error {
+	return a.bridge.start(a.logger)
+}
+
+// Stop does nothing: the next configuration may go on with the Mirror. Cleanup
+// gives it up.
+func (a *App) Stop() error { return nil }
+
+// Cleanup stops the Mirror unless another configuration uses it.
+func (a *App) Cleanup() error {
+	if a.release != nil {
+		a.bridge.drop(a.logger)
+		a.release()
+	}
+	return nil
+}
+
+// resolve replaces the placeholders of an option, such as {env.NAMESPACE}.
+func resolve(option, text string) (string, error) {
+	resolved, err := caddy.NewReplacer().ReplaceOrErr(text, true, true)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", option, err)
+	}
+	return resolved, nil
+}
+
+// Interface guards.
+var (
+	_ caddy.App          = (*App)(nil)
+	_ caddy.Provisioner  = (*App)(nil)
+	_ caddy.CleanerUpper = (*App)(nil)
+)

@@ -1,0 +1,192 @@
+package authzbridge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+// bridges keeps what outlives a reload, by a hash of the app's configuration.
+var bridges = caddy.NewUsagePool()
+
+// hold is how long a request waits for the first Snapshot, mostHeld how many do
+// so at once: an outage at the start must not fill the memory.
+const (
+	hold     = 2 * time.Second
+	mostHeld = 1024
+)
+
+// bridge is what outlives a reload: the Mirror with its Snapshot, and the
+// counters. It is shared by all configurations with an equal app.
+type bridge struct {
+	mirror  *mirror.Mirror
+	decider snapshot.Decider
+	tallies *tallyBuilder
+	tallied snapshot.Slot
+	metrics *metrics
+	held    atomic.Int64               // requests that wait for the first Snapshot
+	logger  atomic.Pointer[zap.Logger] // the newest of the loggers in use
+
+	starting sync.Mutex // guards the fields below
+	loggers  []*zap.Logger
+	started  bool
+	failure  error // why there is no source; told at the start
+}
+
+// poolKey is a hash of the whole configuration of the app, so that no setting is
+// ever served from a Mirror that was made with another.
+func poolKey(registry snapshot.Key, raw []byte, source Source) ([sha256.Size]byte, error) {
+	fingerprint, err := source.Fingerprint()
+	if err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	whole, err := json.Marshal([]any{registry, raw, fingerprint})
+	return sha256.Sum256(whole), err
+}
+
+// canonical returns the same bytes for JSON that means the same.
+func canonical(raw json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+// acquireBridge takes a bridge from the pool. The release counts once.
+func acquireBridge(key any, registry snapshot.Key, source Source, logger *zap.Logger) (*bridge, func(), error) {
+	pooled, _, err := bridges.LoadOrNew(key, func() (caddy.Destructor, error) {
+		return newBridge(registry, source, logger)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	release := sync.OnceFunc(func() { _, _ = bridges.Delete(key) })
+	b, ok := pooled.(*bridge)
+	if !ok {
+		release()
+		return nil, nil, fmt.Errorf("pool holds a %T", pooled)
+	}
+	return b, release, nil
+}
+
+// newBridge makes the Mirror without starting it. That there is no source is told
+// at the start: a configuration for a Pod can be validated outside of one.
+func newBridge(registry snapshot.Key, source Source, logger *zap.Logger) (*bridge, error) {
+	b := &bridge{tallies: newTallyBuilder()}
+	b.metrics = newMetrics(b)
+	b.logger.Store(logger)
+	relayed := newRelay(&b.logger)
+	running, err := source.NewSource(registry, relayed)
+	if err != nil {
+		b.failure, running = err, noSource{}
+	}
+	b.mirror, err = mirror.New(mirror.Options{
+		Registry: registry,
+		Source:   running,
+		Logger:   relayed,
+		Observer: b.metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.register(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bridge) register() error {
+	var slots [2]snapshot.Slot
+	for i, builder := range []snapshot.Builder{snapshot.NewAppsBuilder(), b.tallies} {
+		slot, err := b.mirror.Register(builder)
+		if err != nil {
+			return err
+		}
+		slots[i] = slot
+		b.metrics.buildErrors.WithLabelValues(builder.Name()) // an increase is seen only of what was there before
+	}
+	b.decider = snapshot.Decider{Apps: slots[0], Now: time.Now}
+	b.tallied = slots[1]
+	return nil
+}
+
+// start starts the Mirror once. Later calls only add the newer logger.
+func (b *bridge) start(logger *zap.Logger) error {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	b.loggers = append(b.loggers, logger)
+	b.logger.Store(logger)
+	if b.failure != nil || b.started {
+		return b.failure
+	}
+	b.started = true
+	return b.mirror.Start()
+}
+
+// drop stops the use of a logger, whose writers are about to be closed: its
+// configuration has been replaced, or has failed while the one before goes on.
+func (b *bridge) drop(logger *zap.Logger) {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	b.loggers = slices.DeleteFunc(b.loggers, func(l *zap.Logger) bool { return l == logger })
+	if len(b.loggers) > 0 {
+		b.logger.Store(b.loggers[len(b.loggers)-1])
+	}
+}
+
+// Destruct implements caddy.Destructor. It is bounded by Mirror.Stop.
+func (b *bridge) Destruct() error {
+	b.mirror.Stop()
+	return nil
+}
+
+// fill gives a verdict the Snapshot in service, if it has none. While there has
+// never been one it waits a little, once: a request that arrives during a rolling
+// restart or a reload is served late rather than refused.
+func (b *bridge) fill(ctx context.Context, v *verdict) {
+	if v.snapshot != nil {
+		return
+	}
+	v.snapshot = b.mirror.Current()
+	if v.snapshot != nil || v.waited {
+		return
+	}
+	v.waited = true
+	if b.held.Add(1) <= mostHeld {
+		v.snapshot = b.mirror.Await(ctx, hold)
+	}
+	b.held.Add(-1)
+}
+
+// ready reports whether requests can be answered, and in words why not or what is
+// degraded though ready. It takes the View that they are answered from.
+func (b *bridge) ready() (bool, []string) {
+	ready, reasons := b.mirror.Ready()
+	_, ok := snapshot.ViewAt[*snapshot.Apps](b.mirror.Current(), b.decider.Apps)
+	return ready && ok, reasons
+}
+
+// noSource is the source of a Mirror that cannot be started.
+type noSource struct{}
+
+func (noSource) Run(context.Context, mirror.Sink)              {}
+func (noSource) Reference(map[snapshot.Key]snapshot.Reference) {}
+func (noSource) String() string                                { return "none" }

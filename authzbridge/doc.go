@@ -1,0 +1,6 @@
+// Package authzbridge holds the Caddy modules of authz-bridge, one per file: the
+// app that owns the Mirror, its sources, the handler that authorizes requests,
+// the readiness handler, the admin API and the metrics.
+//
+// It must never import Kubernetes types; mirror/kube keeps them to itself.
+package authzbridge

@@ -1,0 +1,27 @@
+package authzbridge
+
+import (
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+// RegisterBuilder adds a Builder to the Mirror of the running configuration.
+func RegisterBuilder(builder snapshot.Builder) error {
+	b, err := configuredBridge(caddy.ActiveContext())
+	if err != nil {
+		return err
+	}
+	_, err = b.mirror.Register(builder)
+	return err
+}
+
+// CurrentApps returns the App View of the running configuration, for tests that
+// look inside one Snapshot.
+func CurrentApps() (*snapshot.Apps, bool) {
+	b, err := configuredBridge(caddy.ActiveContext())
+	if err != nil {
+		return nil, false
+	}
+	return snapshot.ViewAt[*snapshot.Apps](b.mirror.Current(), b.decider.Apps)
+}

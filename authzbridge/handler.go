@@ -1,0 +1,130 @@
+package authzbridge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+func init() {
+	caddy.RegisterModule(new(Handler))
+}
+
+// Handler authorizes requests by hostname, from the snapshot that the app
+// `authz_bridge` keeps. A request for an App that serves goes on to the next
+// handler; every other is answered with an error, which `handle_errors` can
+// take: 400 for a Host that is none, 403 for a hostname of no App and for an
+// expired one, and 503 while an App cannot serve, because its Secret is absent
+// for example. What a client is told never says more than the status.
+//
+// While there has never been a snapshot a request waits for it, for 2 s at most,
+// and at most 1,024 of them do.
+//
+// It sets the placeholders `{http.authz_bridge.app}`,
+// `{http.authz_bridge.reason}` and `{http.authz_bridge.generation}`, and adds
+// the same to the access log.
+type Handler struct {
+	// What to do with hosts of no App: `deny` (403), `pass` (to the next
+	// handler, if there is a Registry with Apps), or a 4xx or 5xx status to deny with.
+	// Default: `deny`.
+	Unknown string `json:"unknown,omitempty"`
+
+	logger      *zap.Logger
+	bridge      *bridge
+	passUnknown bool
+	answers     answers
+}
+
+// CaddyModule returns the Caddy module information.
+func (*Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.authz_bridge",
+		New: func() caddy.Module { return new(Handler) },
+	}
+}
+
+// Provision finds the app.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	h.logger = ctx.Logger()
+	status, pass, err := ParseUnknown(h.Unknown)
+	if err != nil {
+		return err
+	}
+	h.passUnknown = pass
+	h.answers = newAnswers(status)
+	h.bridge, err = configuredBridge(ctx)
+	return err
+}
+
+// ParseUnknown reads the option `unknown`: the status to deny with, or whether to
+// pass.
+func ParseUnknown(text string) (status int, pass bool, err error) {
+	switch text {
+	case "", "deny":
+		return snapshot.ReasonUnknownHost.Status(), false, nil
+	case "pass":
+		return snapshot.ReasonUnknownHost.Status(), true, nil
+	}
+	status, err = strconv.Atoi(text)
+	if err != nil || status < 400 || status > 599 {
+		return 0, false, fmt.Errorf("unknown: %q is no choice; write deny, pass, or a status from 400 to 599", text)
+	}
+	return status, false, nil
+}
+
+// configuredBridge returns the bridge of the app in a configuration.
+func configuredBridge(ctx caddy.Context) (*bridge, error) {
+	app, err := ctx.AppIfConfigured("authz_bridge")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil, fmt.Errorf("%w: add the global option `authz_bridge { registry <namespace>/<name> }`", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	configured, ok := app.(*App)
+	if !ok {
+		return nil, fmt.Errorf("app authz_bridge is a %T", app)
+	}
+	return configured.bridge, nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	verdict := verdictOf(r)
+	h.bridge.fill(r.Context(), verdict)
+	d := h.bridge.decider.Decide(verdict.snapshot, snapshot.Request{Host: r.Host})
+	verdict.decision = d
+	h.bridge.count(verdict.snapshot, d)
+	if d.Outcome() == snapshot.Allow || h.passes(verdict) {
+		return next.ServeHTTP(w, r)
+	}
+	if c := h.logger.Check(zapcore.DebugLevel, "request not authorized"); c != nil {
+		c.Write(zap.String("host", r.Host), zap.Object("decision", verdict))
+	}
+	return h.answers.write(w, d.Reason)
+}
+
+// passes reports whether the host of no App is let through. A Registry that is
+// absent, or has no Apps, opens nothing: it looks just like one whose writer was
+// cut short.
+func (h *Handler) passes(v *verdict) bool {
+	if !h.passUnknown || v.decision.Reason != snapshot.ReasonUnknownHost {
+		return false
+	}
+	apps, ok := snapshot.ViewAt[*snapshot.Apps](v.snapshot, h.bridge.decider.Apps)
+	return ok && apps.RegistryPresent() && apps.Len() > 0
+}
+
+// Interface guards.
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)

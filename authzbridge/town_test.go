@@ -1,0 +1,68 @@
+package authzbridge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/authz-bridge/authz-bridge/mirror/kube/kubetest"
+)
+
+// town is a namespace of the real API server with a Registry in it, and the
+// kubeconfig of a user.
+type town struct {
+	*kubetest.Cluster
+	tb         testing.TB
+	namespace  string
+	kubeconfig string
+}
+
+func newTown(tb testing.TB) *town {
+	tb.Helper()
+	cluster := kubetest.Shared(tb)
+	return &town{
+		Cluster:    cluster,
+		tb:         tb,
+		namespace:  cluster.Namespace(tb, "town"),
+		kubeconfig: cluster.Kubeconfig(tb, cluster.Admin()),
+	}
+}
+
+// option is the content of the global option that mirrors the town, in the scope
+// of the cluster.
+func (w *town) option() string { return w.optionVia(w.kubeconfig, "") }
+
+func (w *town) optionVia(kubeconfig, more string) string {
+	return fmt.Sprintf("registry %s/registry\nsource kubernetes {\nkubeconfig %s\n%s\n}", w.namespace, kubeconfig, more)
+}
+
+// registry writes the Registry document.
+func (w *town) registry(document string) {
+	w.tb.Helper()
+	w.PutSecret(w.tb, w.namespace, "registry", map[string]string{"registry.yaml": document})
+}
+
+// secret writes the Secret of an App.
+func (w *town) secret(name string, data map[string]string) {
+	w.tb.Helper()
+	w.PutSecret(w.tb, w.namespace, name, data)
+}
+
+// someToken is what an App's Secret needs to open it.
+func someToken() map[string]string { return map[string]string{"token": "placeholder"} }
+
+// document lists Apps, each given as the lines of its entry.
+func document(apps ...string) string {
+	var b strings.Builder
+	b.WriteString("version: 1\napps:\n")
+	for _, app := range apps {
+		b.WriteString("- " + strings.ReplaceAll(strings.TrimSpace(app), "\n", "\n  ") + "\n")
+	}
+	return b.String()
+}
+
+// app is the entry of an App whose Secret has its name.
+func app(name string, hostnames ...string) string {
+	return fmt.Sprintf("name: %s\nhostnames: ['%s']\nsecretRef: {name: %s, key: token}",
+		name, strings.Join(hostnames, "', '"), name)
+}
