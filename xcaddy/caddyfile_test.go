@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCaddyfileOfTheConfigMapAdaptsWithoutWarnings(t *testing.T) {
+	tests := []struct {
+		name      string
+		caddyfile string
+	}{
+		{name: "as deployed, for rbac.yaml", caddyfile: readCaddyfile(t)},
+		{name: "with the scope of its comment, for rbac-namespaces.yaml", caddyfile: withScopeNamespaces(t)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			adapt(t, test.caddyfile)
+		})
+	}
+}
+
+// withScopeNamespaces is what a reader gets who removes the comment signs from
+// the source in the Caddyfile.
+func withScopeNamespaces(tb testing.TB) string {
+	tb.Helper()
+	return replaceEach(tb, readCaddyfile(tb),
+		"\t\t# source kubernetes {", "\t\tsource kubernetes {",
+		"\t\t# \tscope", "\t\t\tscope",
+		"\t\t# }", "\t\t}",
+	)
+}
+
+// scopeInTheComment is the line that goes with rbac-namespaces.yaml.
+func scopeInTheComment(tb testing.TB) string {
+	tb.Helper()
+	match := regexp.MustCompile(`# \t(scope .+)\n`).FindStringSubmatch(readCaddyfile(tb))
+	require.NotNil(tb, match)
+	return match[1]
+}
+
+// replaceEach replaces pairs of old and new, and asks that each old one occurs.
+func replaceEach(tb testing.TB, text string, pairs ...string) string {
+	tb.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		require.Contains(tb, text, pairs[i])
+		text = strings.ReplaceAll(text, pairs[i], pairs[i+1])
+	}
+	return text
+}
+
+// adapt asks that there is no warning: badly formatted counts too.
+func adapt(tb testing.TB, caddyfile string) []byte {
+	tb.Helper()
+	adapter := caddyconfig.GetAdapter("caddyfile")
+	require.NotNil(tb, adapter)
+	config, warnings, err := adapter.Adapt([]byte(caddyfile), nil)
+	require.NoError(tb, err)
+	assert.Empty(tb, warnings)
+	return config
+}
+
+func adaptedHTTPApp(tb testing.TB, caddyfile string) caddyhttp.App {
+	tb.Helper()
+	var config struct {
+		Apps struct{ HTTP caddyhttp.App }
+	}
+	require.NoError(tb, json.Unmarshal(adapt(tb, caddyfile), &config))
+	return config.Apps.HTTP
+}
