@@ -87,14 +87,3 @@ func (o Objects) With(now time.Time, secrets map[Key]SecretState) Objects {
 func (o Objects) Secret(key Key) SecretState {
 	return o.secrets[key]
 }
-
-// Pending returns how many referenced Secrets the Source has not answered for.
-func (o Objects) Pending() int {
-	n := 0
-	for key := range o.Registry.references {
-		if o.secrets[key].Status == SecretPending {
-			n++
-		}
-	}
-	return n
-}

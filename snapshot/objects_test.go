@@ -123,18 +123,12 @@ func TestObjectsKeepOnlyTheDataKeysThatAreReferenced(t *testing.T) {
 	}
 }
 
-func TestObjectsCountWhatIsPending(t *testing.T) {
-	reg := twoKeys(t)
-	o := snapshot.NewObjects(start, reg, nil)
-	assert.Equal(t, 2, o.Pending())
+func TestSecretsWithoutAnAnswerArePending(t *testing.T) {
+	o := snapshot.NewObjects(start, twoKeys(t), nil)
 	assert.Equal(t, snapshot.SecretPending, o.Secret(shopKey).Status)
 
 	o = o.With(start, map[snapshot.Key]snapshot.SecretState{shopKey: snapshot.Absent()})
-	assert.Equal(t, 1, o.Pending())
-	o = o.With(start, map[snapshot.Key]snapshot.SecretState{shopKey: {}})
-	assert.Equal(t, 2, o.Pending())
-	assert.Zero(t, snapshot.NewObjects(start, reg, allPresent(reg)).Pending())
-	assert.Zero(t, snapshot.NewObjects(start, snapshot.AbsentRegistry(registryKey), nil).Pending())
+	assert.Equal(t, snapshot.SecretAbsent, o.Secret(shopKey).Status)
 }
 
 func TestObjectsAreIsolatedFromTheMapTheyWereMadeOf(t *testing.T) {
@@ -189,22 +183,4 @@ func TestRegistryIsIsolatedFromItsInput(t *testing.T) {
 	}
 	assert.Equal(t, "shop", reg.Entries()[0].Name)
 	assert.Equal(t, []string{"shop.example.com"}, reg.Entries()[0].Hostnames)
-}
-
-func TestKeysAreOrderedByNamespaceThenName(t *testing.T) {
-	// Joined into strings, "a-b/c" would be before "a/b".
-	ordered := []snapshot.Key{{"a", "b"}, {"a", "c"}, {"a-b", "a"}, {"b", ""}}
-	for i, a := range ordered {
-		for j, b := range ordered {
-			switch got := a.Compare(b); {
-			case i < j:
-				assert.Negative(t, got)
-			case i > j:
-				assert.Positive(t, got)
-			default:
-				assert.Zero(t, got)
-			}
-		}
-	}
-	assert.Equal(t, "shop/clients", snapshot.Key{Namespace: "shop", Name: "clients"}.String())
 }
