@@ -33,11 +33,13 @@ func TestWhatAManifestDefines(t *testing.T) {
 	}{
 		{
 			"data is base64 and may be wrapped", "a.yaml", header + "data:\n  token: |\n    bm90LWEt\n    c2VjcmV0\n",
-			openKey, "Opaque", map[string]string{"token": "not-a-secret"},
+			openKey, "Opaque",
+			map[string]string{"token": "not-a-secret"},
 		},
 		{
 			"stringData wins over data", "a.yaml", header + "data: {a: b25l, b: b25l}\nstringData: {b: two}\n",
-			openKey, "Opaque", map[string]string{"a": "one", "b": "two"},
+			openKey, "Opaque",
+			map[string]string{"a": "one", "b": "two"},
 		},
 		{
 			"the namespace defaults to the Registry's", "a.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: registry}\n",
@@ -45,15 +47,18 @@ func TestWhatAManifestDefines(t *testing.T) {
 		},
 		{
 			"the type is kept", "a.yaml", header + "type: kubernetes.io/basic-auth\nstringData: {username: u}\n",
-			openKey, "kubernetes.io/basic-auth", map[string]string{"username": "u"},
+			openKey, "kubernetes.io/basic-auth",
+			map[string]string{"username": "u"},
 		},
 		{
 			"a null value is empty, as in the API", "a.yaml", header + "data: {token: null}\nstringData:\n",
-			openKey, "Opaque", map[string]string{"token": ""},
+			openKey, "Opaque",
+			map[string]string{"token": ""},
 		},
 		{
 			"JSON", "a.json", `{"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "demo", "name": "open"}, "stringData": {"a": "---\n"}}`,
-			openKey, "Opaque", map[string]string{"a": "---\n"},
+			openKey, "Opaque",
+			map[string]string{"a": "---\n"},
 		},
 		{
 			"what kubectl prints", "a.yaml", `apiVersion: v1
@@ -74,7 +79,8 @@ metadata:
   uid: 3e0f
 type: Opaque
 `,
-			openKey, "Opaque", map[string]string{"token": "one"},
+			openKey, "Opaque",
+			map[string]string{"token": "one"},
 		},
 	}
 	for _, tt := range tests {

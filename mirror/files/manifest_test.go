@@ -243,15 +243,19 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		make   func(f *fixture)
 		detail string
 	}{
-		{"an absolute link that leaves the directory", func(f *fixture) { f.link(outside, "open.yaml") },
-			"open.yaml: is a symbolic link that leaves the directory; put the file itself there"},
+		{
+			"an absolute link that leaves the directory", func(f *fixture) { f.link(outside, "open.yaml") },
+			"open.yaml: is a symbolic link that leaves the directory; put the file itself there",
+		},
 		{"a relative link that leaves the directory", func(f *fixture) {
 			rel, err := filepath.Rel(f.dir, outside)
 			require.NoError(f.t, err)
 			f.link(rel, "open.yaml")
 		}, "open.yaml: is a symbolic link that leaves the directory; put the file itself there"},
-		{"a link to itself", func(f *fixture) { f.link("open.yaml", "open.yaml") },
-			"open.yaml: is a symbolic link to itself"},
+		{
+			"a link to itself", func(f *fixture) { f.link("open.yaml", "open.yaml") },
+			"open.yaml: is a symbolic link to itself",
+		},
 		{"a file that is too large", func(f *fixture) {
 			f.write("open.yaml", "")
 			require.NoError(f.t, os.Truncate(filepath.Join(f.dir, "open.yaml"), maxManifest+1))

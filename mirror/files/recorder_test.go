@@ -1,6 +1,7 @@
 package files
 
 import (
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -47,9 +48,7 @@ func (r *recorder) Registry(s *snapshot.Secret) {
 
 func (r *recorder) Secrets(states map[snapshot.Key]snapshot.SecretState) {
 	r.record("secrets", func() {
-		for key, state := range states {
-			r.states[key] = state
-		}
+		maps.Copy(r.states, states)
 		if r.onSecrets != nil {
 			r.onSecrets(states)
 		}

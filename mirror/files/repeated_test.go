@@ -16,14 +16,26 @@ func TestASecretThatIsDefinedTwiceIsRefusedAlone(t *testing.T) {
 		files  map[string]string
 		detail string
 	}{
-		{"in two manifests", map[string]string{"a.yaml": one, "b.yaml": "\n" + one},
-			"defined in both a.yaml:1 and b.yaml:2; remove one"},
-		{"in one manifest", map[string]string{"a.yaml": one + "---\n" + one},
-			"defined in both a.yaml:1 and a.yaml:9; remove one"},
-		{"in a manifest and a tree", map[string]string{"a.yaml": one, "demo/open/token": "one"},
-			"defined in both a.yaml:1 and the directory demo/open; remove one"},
-		{"three times", map[string]string{"a.yaml": one, "b.json": `{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"demo","name":"open"}}`, "demo/open/token": "one"},
-			"defined in a.yaml:1, b.json:1 and the directory demo/open; remove all but one"},
+		{
+			"in two manifests",
+			map[string]string{"a.yaml": one, "b.yaml": "\n" + one},
+			"defined in both a.yaml:1 and b.yaml:2; remove one",
+		},
+		{
+			"in one manifest",
+			map[string]string{"a.yaml": one + "---\n" + one},
+			"defined in both a.yaml:1 and a.yaml:9; remove one",
+		},
+		{
+			"in a manifest and a tree",
+			map[string]string{"a.yaml": one, "demo/open/token": "one"},
+			"defined in both a.yaml:1 and the directory demo/open; remove one",
+		},
+		{
+			"three times",
+			map[string]string{"a.yaml": one, "b.json": `{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"demo","name":"open"}}`, "demo/open/token": "one"},
+			"defined in a.yaml:1, b.json:1 and the directory demo/open; remove all but one",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -190,16 +190,26 @@ func TestATreeThatCannotBeReadIsRefusedAlone(t *testing.T) {
 		make   func(f *fixture)
 		detail string
 	}{
-		{"a key that links out of the directory", func(f *fixture) { f.link(filepath.Join(outside, "token"), "demo/open/token") },
-			`key "token": is a symbolic link that leaves the directory; put the file itself there`},
-		{"a Secret that links out of the directory", func(f *fixture) { f.link(outside, "demo/open") },
-			"directory demo/open: is a symbolic link; put the directory itself there"},
-		{"a version that is elsewhere", func(f *fixture) { f.link("../../store", "demo/open/..data") },
-			"directory demo/open: its ..data does not name a directory beside it; mount it as kubelet does, or remove ..data"},
-		{"a version that is the directory above", func(f *fixture) { f.link("..", "demo/open/..data") },
-			"directory demo/open: its ..data does not name a directory beside it; mount it as kubelet does, or remove ..data"},
-		{"a version that is missing", func(f *fixture) { f.link("..gone", "demo/open/..data") },
-			"directory demo/open: its ..data names a directory that does not exist; mount it as kubelet does, or remove ..data"},
+		{
+			"a key that links out of the directory", func(f *fixture) { f.link(filepath.Join(outside, "token"), "demo/open/token") },
+			`key "token": is a symbolic link that leaves the directory; put the file itself there`,
+		},
+		{
+			"a Secret that links out of the directory", func(f *fixture) { f.link(outside, "demo/open") },
+			"directory demo/open: is a symbolic link; put the directory itself there",
+		},
+		{
+			"a version that is elsewhere", func(f *fixture) { f.link("../../store", "demo/open/..data") },
+			"directory demo/open: its ..data does not name a directory beside it; mount it as kubelet does, or remove ..data",
+		},
+		{
+			"a version that is the directory above", func(f *fixture) { f.link("..", "demo/open/..data") },
+			"directory demo/open: its ..data does not name a directory beside it; mount it as kubelet does, or remove ..data",
+		},
+		{
+			"a version that is missing", func(f *fixture) { f.link("..gone", "demo/open/..data") },
+			"directory demo/open: its ..data names a directory that does not exist; mount it as kubelet does, or remove ..data",
+		},
 		{"a key that is too large", func(f *fixture) {
 			f.write("demo/open/token", "")
 			require.NoError(f.t, os.Truncate(filepath.Join(f.dir, "demo/open/token"), maxTree+1))

@@ -22,8 +22,7 @@ type locatedError struct {
 }
 
 func located(what string, err error) error {
-	var inner *locatedError
-	if errors.As(err, &inner) {
+	if _, ok := errors.AsType[*locatedError](err); ok {
 		return err
 	}
 	return &locatedError{what: what, err: err}
@@ -50,8 +49,7 @@ func reason(err error) string {
 	case leavesDirectory(err):
 		return "is a symbolic link that leaves the directory; put the file itself there"
 	}
-	var inner *fs.PathError
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		return inner.Err.Error()
 	}
 	return err.Error()
@@ -87,8 +85,7 @@ func newFailure(err error, detail string) *mirror.Failure {
 // yamlWords returns what is wrong with a YAML document, and the line in it,
 // where 0 is unknown.
 func yamlWords(err error) (line int, words string) {
-	var refused *snapshot.YAMLError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*snapshot.YAMLError](err); ok {
 		return refused.Line, refused.Words
 	}
 	return 0, "this is no valid YAML"
@@ -96,8 +93,7 @@ func yamlWords(err error) (line int, words string) {
 
 // jsonWords says what a decoded document has wrong, without quoting a value.
 func jsonWords(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		is, _, _ := strings.Cut(wrong.Value, " ")
 		must, fix := "a mapping", ""
 		switch wrong.Type.Kind() {
@@ -124,8 +120,7 @@ func orDocument(field string) string {
 // strictWords names a field that is not known, or is there twice.
 func strictWords(err error) string {
 	words, _, _ := strings.Cut(err.Error(), ` "`)
-	var field kjson.FieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[kjson.FieldError](err); ok {
 		return fmt.Sprintf("%s %q; remove it, or correct its name", words, shorten(field.FieldPath()))
 	}
 	return "a field is not known, or is there twice; remove it, or correct its name"
