@@ -152,10 +152,25 @@ func (b *bridge) drop(logger *zap.Logger) {
 	}
 }
 
-// Destruct implements caddy.Destructor. It is bounded by Mirror.Stop.
+// Destruct implements caddy.Destructor. Caddy does not wait for the requests of a
+// configuration that goes, so while some may be held for the first Snapshot the
+// Mirror goes on without it, for as long as they are.
 func (b *bridge) Destruct() error {
-	b.mirror.Stop()
+	if !b.isWaiting() {
+		b.mirror.Stop()
+		return nil
+	}
+	go func() {
+		b.mirror.Await(context.Background(), hold)
+		b.mirror.Stop()
+	}()
 	return nil
+}
+
+func (b *bridge) isWaiting() bool {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	return b.started && b.mirror.Current() == nil
 }
 
 // fill gives a verdict the Snapshot in service, if it has none. While there has

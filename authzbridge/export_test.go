@@ -6,6 +6,16 @@ import (
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
+// HeldRequests counts the requests that wait for the first Snapshot of the running
+// configuration.
+func HeldRequests() int64 {
+	b, err := configuredBridge(caddy.ActiveContext())
+	if err != nil {
+		return 0
+	}
+	return b.held.Load()
+}
+
 // RegisterBuilder adds a Builder to the Mirror of the running configuration.
 func RegisterBuilder(builder snapshot.Builder) error {
 	b, err := configuredBridge(caddy.ActiveContext())

@@ -19,6 +19,9 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/authz-bridge/authz-bridge/authzbridge"
+	"github.com/authz-bridge/authz-bridge/mirror/kube/kubetest"
 )
 
 // underLoad asks for an open and an unknown host in several goroutines, until
@@ -146,6 +149,26 @@ func TestReloadsOfTheGlobalBlockStartColdAndAnswerRight(t *testing.T) {
 	require.NoError(t, d.load())
 	d.becomes("shop.example.com", http.StatusOK)
 	settles(d, least)
+}
+
+func TestARequestThatIsHeldIsNotLostToAReload(t *testing.T) {
+	w := newTown(t)
+	w.secret("shop", someToken())
+	w.registry(document(app("shop", "shop.example.com")))
+	proxy, err := kubetest.NewProxy(w.Address())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, proxy.Close()) }()
+	kubeconfig := w.KubeconfigVia(t, w.Admin(), proxy.Address())
+	proxy.Freeze()
+	d := open(t, w.optionVia(kubeconfig, ""))
+
+	answered := make(chan int, 1)
+	go func() { answered <- d.persist("shop.example.com") }()
+	eventually(t, func() bool { return authzbridge.HeldRequests() == 1 }, "the request is not held")
+	d.option = w.optionVia(kubeconfig, "label_selector no-such-label!=x")
+	require.NoError(t, d.load())
+	proxy.Pass()
+	assert.Equal(t, http.StatusOK, <-answered)
 }
 
 func TestAFailedReloadLeavesTheOldConfigurationAndItsMetrics(t *testing.T) {
