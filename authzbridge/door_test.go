@@ -36,6 +36,7 @@ type door struct {
 	sites  string // more sites
 	inside string // content of the directive
 	errors string // content of handle_errors
+	global string // more global options
 	extra  int    // port of one more site, 0 until asked for
 	client *http.Client
 }
@@ -92,6 +93,7 @@ func (d *door) config() string {
 	admin %s
 	persist_config off
 	metrics
+	%s
 	log {
 		output file %s
 		level DEBUG
@@ -114,7 +116,7 @@ http://%s {
 	metrics
 }
 %s
-`, d.admin, d.log, d.option, port, d.inside, d.errorRoutes(), d.meter, d.sites)
+`, d.admin, d.global, d.log, d.option, port, d.inside, d.errorRoutes(), d.meter, d.sites)
 }
 
 func (d *door) errorRoutes() string {
@@ -150,11 +152,19 @@ func (d *door) ask(host string) answer {
 
 // try is ask for goroutines, which must not end the test.
 func (d *door) try(host string) (answer, error) {
+	return d.tryVia(host, "")
+}
+
+// tryVia is try as a proxy asks that forwards for others.
+func (d *door) tryVia(host, forwardedFor string) (answer, error) {
 	r, err := http.NewRequest(http.MethodGet, "http://"+d.site+"/", nil)
 	if err != nil {
 		return answer{}, err
 	}
 	r.Host = host
+	if forwardedFor != "" {
+		r.Header.Set("X-Forwarded-For", forwardedFor)
+	}
 	response, err := d.client.Do(r)
 	if err != nil {
 		return answer{}, err

@@ -191,7 +191,7 @@ func TestErrorsStayWithTheAppThatHasThem(t *testing.T) {
 	w.registry(document(
 		app("good", "good.example.com"),
 		app("unknown-field", "unknown-field.example.com")+"\nanyOf: []",
-		app("policy", "policy.example.com")+"\nallowCIDRs: [10.0.0.0/8]",
+		app("policy", "policy.example.com")+"\npublic: [{path: /}]",
 		"name: no-secret\nhostnames: [no-secret.example.com]",
 		"name: Bad_Name\nhostnames: [bad-name.example.com]\nsecretRef: {name: good}",
 		app("bad-host", "bad-host.example.com", "bad host"),

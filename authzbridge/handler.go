@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -21,8 +22,8 @@ func init() {
 // Handler authorizes requests by hostname, from the snapshot that the app
 // `authz_bridge` keeps. A request for an App that serves goes on to the next
 // handler; every other is answered with an error, which `handle_errors` can
-// take: 400 for a Host that is none, 403 for a hostname of no App and for an
-// expired one, and 503 while an App cannot serve, because its Secret is absent
+// take: 400 for a Host that is none, 403 for a hostname of no App, for an expired
+// one and for an address that the App does not admit, and 503 while an App cannot serve, because its Secret is absent
 // for example. What a client is told never says more than the status.
 //
 // While there has never been a snapshot a request waits for it, for 2 s at most,
@@ -41,6 +42,7 @@ type Handler struct {
 	bridge      *bridge
 	passUnknown bool
 	answers     answers
+	unvouched   *sync.Once // for the log
 }
 
 // CaddyModule returns the Caddy module information.
@@ -60,6 +62,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	}
 	h.passUnknown = pass
 	h.answers = newAnswers(status)
+	h.unvouched = new(sync.Once)
 	h.bridge, err = configuredBridge(ctx)
 	return err
 }
@@ -100,7 +103,7 @@ func configuredBridge(ctx caddy.Context) (*bridge, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	verdict := verdictOf(r)
 	h.bridge.fill(r.Context(), verdict)
-	d := h.bridge.decider.Decide(verdict.snapshot, snapshot.Request{Host: r.Host})
+	d := h.bridge.decider.Decide(verdict.snapshot, snapshot.Request{Host: r.Host, Caller: (*caller)(r)})
 	verdict.decision = d
 	h.bridge.count(verdict.snapshot, d)
 	if d.Outcome() == snapshot.Allow || h.passes(verdict) {
@@ -108,6 +111,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	}
 	if c := h.logger.Check(zapcore.DebugLevel, "request not authorized"); c != nil {
 		c.Write(zap.String("host", r.Host), zap.Object("decision", verdict))
+	}
+	if d.Reason == snapshot.ReasonAddressDenied && takesTheClientsWord(r) {
+		h.unvouched.Do(func() {
+			h.logger.Warn("the client's address is its own word, so no allowCIDRs admits it; " +
+				"set trusted_proxies_strict in the server's global options")
+		})
 	}
 	return h.answers.write(w, d.Reason)
 }

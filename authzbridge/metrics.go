@@ -139,7 +139,9 @@ func (g *gauges) collectApps(c collection, s *snapshot.Snapshot) {
 	}
 	c.gauge(hostnamesDesc, float64(hostnames))
 	for reason := snapshot.ReasonAppInvalid; reason <= snapshot.ReasonAllowed; reason++ {
-		c.gauge(appsDesc, float64(byReason[reason]), reason.String())
+		if reason != snapshot.ReasonAddressDenied { // it depends on the request
+			c.gauge(appsDesc, float64(byReason[reason]), reason.String())
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -22,10 +23,13 @@ type App struct {
 	SecretRef SecretRef
 	// ExpiresAt is when the App is denied from; zero means never.
 	ExpiresAt time.Time
+	// AllowCIDRs are the addresses that the App is open to; none means all.
+	AllowCIDRs []netip.Prefix
 	// SecretReady is this replica's own view: the bytes are there and usable.
 	SecretReady bool
 	// Reason is the answer to every request for the App, as of the build. Who
-	// answers a request must look at ExpiresAt as well, see Decider.
+	// answers a request must look at ExpiresAt and AllowCIDRs as well, see
+	// Decider.
 	Reason Reason
 	// Detail says in words why the App does not serve, and how to fix it; empty
 	// if it does. It never holds a byte of the Secret.
@@ -40,12 +44,13 @@ type App struct {
 // newApp resolves an entry against the Objects.
 func newApp(e *Entry, index int, o Objects) *App {
 	a := &App{
-		Name:      e.Name,
-		Index:     index,
-		Hostnames: e.Hostnames,
-		SecretRef: e.SecretRef,
-		ExpiresAt: e.ExpiresAt,
-		Warnings:  e.Warnings,
+		Name:       e.Name,
+		Index:      index,
+		Hostnames:  e.Hostnames,
+		SecretRef:  e.SecretRef,
+		ExpiresAt:  e.ExpiresAt,
+		AllowCIDRs: e.AllowCIDRs,
+		Warnings:   e.Warnings,
 	}
 	if e.Err != nil {
 		a.Reason, a.Detail = ReasonAppInvalid, e.Err.Error()
@@ -106,6 +111,7 @@ func (a *App) expired(now time.Time) bool {
 func (a *App) equal(b *App) bool {
 	return a.Name == b.Name && a.Index == b.Index && slices.Equal(a.Hostnames, b.Hostnames) &&
 		a.SecretRef == b.SecretRef && a.ExpiresAt.Equal(b.ExpiresAt) &&
+		slices.Equal(a.AllowCIDRs, b.AllowCIDRs) &&
 		a.SecretReady == b.SecretReady && a.Reason == b.Reason && a.Detail == b.Detail &&
 		slices.Equal(a.Warnings, b.Warnings) &&
 		a.SecretUID == b.SecretUID && a.SecretVersion == b.SecretVersion

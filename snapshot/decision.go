@@ -6,6 +6,8 @@ import "time"
 type Request struct {
 	// Host is the Host of the request as it came, port included.
 	Host string
+	// Caller tells who sends it; without one, no App that asks is opened.
+	Caller Caller
 }
 
 // Decision is the answer for one request. The zero Decision opens nothing.
@@ -48,8 +50,19 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 	if app == nil {
 		return Decision{Reason: reason}
 	}
-	if reason != ReasonAppInvalid && !app.ExpiresAt.IsZero() && app.expired(d.Now()) {
-		reason = ReasonAppExpired
+	return Decision{Reason: d.check(app, reason, r), App: app}
+}
+
+// check makes the checks that a build cannot make. They come before whatever is
+// wrong with the App's Secret.
+func (d Decider) check(app *App, asOfBuild Reason, r Request) Reason {
+	switch {
+	case asOfBuild == ReasonAppInvalid:
+		return asOfBuild
+	case !app.ExpiresAt.IsZero() && app.expired(d.Now()):
+		return ReasonAppExpired
+	case asOfBuild != ReasonAppExpired && !app.admits(r.Caller):
+		return ReasonAddressDenied
 	}
-	return Decision{Reason: reason, App: app}
+	return asOfBuild
 }

@@ -33,6 +33,7 @@ var decisions = []struct {
 	{"App that expired since the build", "expiring.example.com", snapshot.ReasonAppExpired, "expiring", snapshot.Deny},
 	{"App that expired since, its Secret gone", "expiring-absent.example.com", snapshot.ReasonAppExpired, "expiring-absent", snapshot.Deny},
 	{"App that expires later", "later.example.com", snapshot.ReasonAllowed, "later", snapshot.Allow},
+	{"App for other addresses", "walled.example.com", snapshot.ReasonAddressDenied, "walled", snapshot.Deny},
 	{"Secret not answered for", "pending.example.com", snapshot.ReasonPending, "pending", snapshot.Unavailable},
 	{"Secret absent", "absent.example.com", snapshot.ReasonSecretAbsent, "absent", snapshot.Unavailable},
 	{"Secret forbidden", "forbidden.example.com", snapshot.ReasonSecretForbidden, "forbidden", snapshot.Unavailable},
@@ -53,6 +54,7 @@ func exampleOf(t testing.TB) *snapshot.Snapshot {
 		one("expiring").with("expiresAt", at(time.Hour)),
 		one("expiring-absent").with("expiresAt", at(time.Hour)),
 		one("later").with("expiresAt", at(48*time.Hour)),
+		one("walled").with("allowCIDRs", []string{"10.0.0.0/8"}),
 		one("pending"), one("absent"), one("forbidden"), one("key"), one("empty"), one("open"),
 	)
 	states := allPresent(reg)

@@ -27,6 +27,7 @@ type rawEntry struct {
 	SecretRef   *rawSecretRef `json:"secretRef"`
 	SecretReady bool          `json:"secretReady"` // the writer's view: read, and dropped here
 	ExpiresAt   optionalText  `json:"expiresAt"`
+	AllowCIDRs  optionalList  `json:"allowCIDRs"`
 }
 
 type rawSecretRef struct {

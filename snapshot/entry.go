@@ -17,6 +17,7 @@ func (raw *rawEntry) entry(registry Key, index int) Entry {
 	}
 	e.addHostnames(raw.Hostnames)
 	e.addExpiry(raw.ExpiresAt)
+	e.addCIDRs(raw.AllowCIDRs)
 	ref, err := raw.SecretRef.check(registry)
 	if err != nil {
 		e.refuse(err)

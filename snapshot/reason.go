@@ -37,6 +37,8 @@ const (
 	ReasonAppInvalid
 	// ReasonAppExpired: the App's expiresAt has passed.
 	ReasonAppExpired
+	// ReasonAddressDenied: the client's address is in none of the App's allowCIDRs.
+	ReasonAddressDenied
 	// ReasonPending: the Source has not yet answered for the App's Secret.
 	ReasonPending
 	// ReasonSecretAbsent: the App's Secret is not there.
@@ -69,6 +71,7 @@ var reasons = [ReasonCount]struct {
 	ReasonHostConflict:    {"host_conflict", Unavailable, 503},
 	ReasonAppInvalid:      {"app_invalid", Unavailable, 503},
 	ReasonAppExpired:      {"app_expired", Deny, 403},
+	ReasonAddressDenied:   {"address_denied", Deny, 403},
 	ReasonPending:         {"pending", Unavailable, 503},
 	ReasonSecretAbsent:    {"secret_absent", Unavailable, 503},
 	ReasonSecretForbidden: {"secret_forbidden", Unavailable, 503},

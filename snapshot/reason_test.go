@@ -21,6 +21,7 @@ func TestReasonsAreThoseOfTheSpecificationInTheOrderOfTheChecks(t *testing.T) {
 		{"host_conflict", "unavailable", 503},
 		{"app_invalid", "unavailable", 503},
 		{"app_expired", "deny", 403},
+		{"address_denied", "deny", 403},
 		{"pending", "unavailable", 503},
 		{"secret_absent", "unavailable", 503},
 		{"secret_forbidden", "unavailable", 503},

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -29,6 +30,8 @@ type Entry struct {
 	SecretRef SecretRef
 	// ExpiresAt is when the App is denied from; zero means never.
 	ExpiresAt time.Time
+	// AllowCIDRs are the addresses that the App is open to; none means all.
+	AllowCIDRs []netip.Prefix
 	// Err says why the entry is wrong, with the field and the fix; nil if it is
 	// not.
 	Err error

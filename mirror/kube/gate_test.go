@@ -1,8 +1,8 @@
 package kube
 
 import (
+	"runtime"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"go.uber.org/zap"
@@ -32,29 +32,29 @@ func TestShutGateLetsNothingThrough(t *testing.T) {
 	assert.Equal(t, 5, calls())
 }
 
-// slow is a Sink whose Registry takes until it is released.
-type slow struct {
+// within is a Sink whose Registry does something.
+type within struct {
 	*recorder
-	release chan struct{}
+	do func()
 }
 
-func (s slow) Registry(*snapshot.Secret) { <-s.release }
+func (w within) Registry(*snapshot.Secret) { w.do() }
 
 func TestGateIsShutWhenNoCallIsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		sink := slow{newRecorder(), make(chan struct{})}
-		g := &gate{sink: sink, logger: zap.NewNop()}
-		go g.Registry(nil)
-		synctest.Wait()
-		isShut := make(chan struct{})
+	isShut := make(chan struct{})
+	g := &gate{logger: zap.NewNop}
+	g.sink = within{newRecorder(), func() {
 		go func() { g.shut(); close(isShut) }()
-		synctest.Wait()
+		for g.mu.TryRLock() { // until it waits
+			g.mu.RUnlock()
+			runtime.Gosched()
+		}
 		select {
 		case <-isShut:
 			assert.Fail(t, "shut while a call is under way")
 		default:
 		}
-		close(sink.release)
-		<-isShut
-	})
+	}}
+	g.Registry(nil)
+	<-isShut
 }
