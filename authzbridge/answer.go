@@ -31,8 +31,8 @@ func newAnswers(unknownStatus int) answers {
 			StatusCode: status,
 			Err:        errors.New(http.StatusText(status)),
 		}
-		if seconds := reason.RetryAfter(); seconds > 0 {
-			all[reason].retryAfter = strconv.Itoa(seconds)
+		if status == http.StatusServiceUnavailable {
+			all[reason].retryAfter = strconv.Itoa(snapshot.RetryAfter)
 		}
 	}
 	return all

@@ -173,13 +173,10 @@ func (b *bridge) isWaiting() bool {
 	return b.started && b.mirror.Current() == nil
 }
 
-// fill gives a verdict the Snapshot in service, if it has none. While there has
+// fill gives a verdict the Snapshot in service. While there has
 // never been one it waits a little, once: a request that arrives during a rolling
 // restart or a reload is served late rather than refused.
 func (b *bridge) fill(ctx context.Context, v *verdict) {
-	if v.snapshot != nil {
-		return
-	}
 	v.snapshot = b.mirror.Current()
 	if v.snapshot != nil || v.waited {
 		return

@@ -104,9 +104,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	verdict := verdictOf(r)
 	h.bridge.fill(r.Context(), verdict)
 	d := h.bridge.decider.Decide(verdict.snapshot, snapshot.Request{Host: r.Host, Caller: (*caller)(r)})
-	verdict.decision = d
+	verdict.decision, verdict.generation = d, verdict.snapshot.Generation()
 	h.bridge.count(verdict.snapshot, d)
-	if d.Outcome() == snapshot.Allow || h.passes(verdict) {
+	passes := d.Outcome() == snapshot.Allow || h.passes(verdict)
+	verdict.release()
+	if passes {
 		return next.ServeHTTP(w, r)
 	}
 	if c := h.logger.Check(zapcore.DebugLevel, "request not authorized"); c != nil {

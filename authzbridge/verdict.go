@@ -15,13 +15,18 @@ import (
 // verdictKey is where a request carries its verdict.
 const verdictKey = "authz_bridge.verdict"
 
-// verdict is what one request was decided by and how. A request has one, so that
-// all that is done for it goes by one Snapshot, and the last decision shows.
+// verdict is what one request was decided by and how. A request has one, so the
+// last decision shows.
 type verdict struct {
-	snapshot *snapshot.Snapshot
-	decision snapshot.Decision
-	waited   bool // for the first Snapshot
+	snapshot   *snapshot.Snapshot
+	decision   snapshot.Decision
+	generation uint64
+	waited     bool // for the first Snapshot
 }
+
+// release lets go of the Snapshot before the request goes on: one that lasts, such
+// as a WebSocket, must not keep a whole generation in memory.
+func (v *verdict) release() { v.snapshot = nil }
 
 // verdictOf returns the verdict of a request; a new one shows in the placeholders
 // and in the access log.
@@ -60,7 +65,7 @@ func (v *verdict) placeholder(key string) (any, bool) {
 	case "reason":
 		return v.decision.Reason.String(), true
 	case "generation":
-		return v.snapshot.Generation(), true
+		return v.generation, true
 	}
 	return nil, false
 }
@@ -70,7 +75,7 @@ func (v *verdict) placeholder(key string) (any, bool) {
 func (v *verdict) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	enc.AddString("app", v.decision.AppName())
 	enc.AddString("reason", v.decision.Reason.String())
-	enc.AddUint64("generation", v.snapshot.Generation())
+	enc.AddUint64("generation", v.generation)
 	return nil
 }
 

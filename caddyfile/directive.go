@@ -11,9 +11,9 @@ func init() {
 	httpcaddyfile.RegisterHandlerDirective("authz_bridge", parseHandler)
 	httpcaddyfile.RegisterDirectiveOrder("authz_bridge", httpcaddyfile.After, "forward_auth")
 	httpcaddyfile.RegisterHandlerDirective("authz_bridge_ready", parseReady)
-	// A probe knows no hostname and has no credential: nothing that asks for one
-	// may come before.
-	httpcaddyfile.RegisterDirectiveOrder("authz_bridge_ready", httpcaddyfile.Before, "basic_auth")
+	// A probe knows no hostname and has no credential, and takes a redirect for a
+	// yes: what asks for one or answers with one may not come before.
+	httpcaddyfile.RegisterDirectiveOrder("authz_bridge_ready", httpcaddyfile.Before, "redir")
 }
 
 // parseHandler sets up the handler from a directive. Syntax:

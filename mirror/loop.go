@@ -68,15 +68,20 @@ func (l *loop) run(ctx context.Context) {
 func (l *loop) turn(now time.Time) time.Duration {
 	begin := time.Now()
 	l.absorb(l.inbox.take(), now)
-	if !l.mayPublish(now) {
-		return 0
-	}
-	if !l.wantsBuild(now) {
+	if !l.mayPublish(now) || !l.wantsBuild(now) {
 		// A Registry that is malformed has to be read as well to know it.
-		return min(gapFactor*time.Since(begin), maxGap)
+		return l.untilDeadline(min(gapFactor*time.Since(begin), maxGap))
 	}
 	l.timedBuild(now)
 	return min(max(gapFactor*time.Since(begin), minGap), maxGap)
+}
+
+// untilDeadline shortens a pause so that the first publish is not late.
+func (l *loop) untilDeadline(pause time.Duration) time.Duration {
+	if l.current.Load() != nil || l.deadline.IsZero() {
+		return pause
+	}
+	return min(pause, max(time.Until(l.deadline), 0))
 }
 
 func (l *loop) timedBuild(now time.Time) {

@@ -89,17 +89,9 @@ func (r Reason) Outcome() Outcome { return reasons[r].outcome }
 // Status returns the HTTP status, or 0 where the next handler answers.
 func (r Reason) Status() int { return reasons[r].status }
 
-// retryAfter is the same for all reasons, in seconds: clients are told no more
-// than the status.
-const retryAfter = 5
-
-// RetryAfter returns the seconds for the Retry-After header, or 0 for none.
-func (r Reason) RetryAfter() int {
-	if r.Outcome() == Unavailable {
-		return retryAfter
-	}
-	return 0
-}
+// RetryAfter is what goes with status 503, in seconds. It is the same for all
+// reasons: clients are told no more than the status.
+const RetryAfter = 5
 
 // Reasons returns all reasons in the order in which they are checked.
 func Reasons() []Reason {

@@ -54,11 +54,12 @@ func unpack(secret *Secret) ([]byte, error) {
 	return doc, nil
 }
 
-// maxMappings and maxValues bound what a document unpacks to in memory, which may
-// be some hundred times its size. 100,000 Apps have a fifth of that.
+// These bound what a document unpacks to in memory, which may be some hundred times
+// its size. 100,000 Apps have a fifth of that, at most.
 const (
+	maxApps     = 1 << 18
 	maxMappings = 1 << 20
-	maxValues   = 8 << 20
+	maxValues   = 4 << 20
 )
 
 // bound refuses a document in JSON that takes too much memory to decode.
@@ -66,13 +67,41 @@ func bound(doc []byte) error {
 	switch {
 	case len(doc) > MaxDocument:
 		return errTooLarge
-	case bytes.Count(doc, []byte{'{'}) > maxMappings, bytes.Count(doc, []byte{','}) > maxValues:
+	}
+	mappings, values := bytes.Count(doc, []byte{'{'}), bytes.Count(doc, []byte{','})
+	switch {
+	case mappings > maxMappings, values > maxValues:
+		return errTooMany
+	case max(mappings, values) > maxApps && countApps(doc) > maxApps:
 		return errTooMany
 	}
 	return nil
 }
 
-var errTooMany = fmt.Errorf("more than %d mappings or %d values; split the Registry", maxMappings, maxValues)
+// countApps counts the commas of lists at the top, one of which is apps: what is no
+// App costs as much as one before that is found out.
+func countApps(doc []byte) int {
+	depth, commas := 0, 0
+	quoted := false
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case c == ',' && depth == 2:
+			commas++
+		}
+	}
+	return commas
+}
+
+var errTooMany = fmt.Errorf("more than %d Apps, %d mappings or %d values; split the Registry", maxApps, maxMappings, maxValues)
 
 var errTooLarge = fmt.Errorf("larger than %d MiB after unpacking; split the Registry", MaxDocument>>20)
 

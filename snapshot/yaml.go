@@ -39,7 +39,7 @@ func (e *YAMLError) Error() string {
 // what makes a small document a large one: aliases, merge keys and !!binary. An
 // error is a *YAMLError.
 func YAMLToJSON(text []byte) ([]byte, error) {
-	if bytes.Count(text, []byte{'\n'})+bytes.Count(text, []byte{','}) > maxYAMLValues {
+	if countYAMLValues(text) > maxYAMLValues {
 		return nil, &YAMLError{Words: "too many values; write JSON"}
 	}
 	if err := refuseExpansion(text); err != nil {
@@ -50,6 +50,16 @@ func YAMLToJSON(text []byte) ([]byte, error) {
 		return nil, yamlError(err)
 	}
 	return doc, nil
+}
+
+// countYAMLValues counts what may separate two values, at least: commas, and all
+// that YAML 1.1 takes for the end of a line.
+func countYAMLValues(text []byte) int {
+	n := 0
+	for _, separator := range []string{",", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		n += bytes.Count(text, []byte(separator))
+	}
+	return n
 }
 
 // refuseExpansion looks at the nodes, which are not expanded yet.

@@ -46,7 +46,7 @@ func (a *area) upsert(secret *corev1.Secret) {
 }
 
 func (a *area) remove(key snapshot.Key, version string) {
-	a.event(key, version, snapshot.Absent)
+	a.event(key, version, a.target.absent)
 }
 
 // event tells what happened to one Secret, if that is referenced and no read has

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,7 +78,7 @@ func describeStatus(status metav1.Status) string {
 
 func shorten(text string) string {
 	if len(text) > maxDetail {
-		return text[:maxDetail] + "..."
+		return strings.ToValidUTF8(text[:maxDetail], "") + "..."
 	}
 	return text
 }

@@ -42,7 +42,7 @@ func (w within) Registry(*snapshot.Secret) { w.do() }
 
 func TestGateIsShutWhenNoCallIsUnderWay(t *testing.T) {
 	isShut := make(chan struct{})
-	g := &gate{logger: zap.NewNop}
+	g := &gate{logger: zap.NewNop()}
 	g.sink = within{newRecorder(), func() {
 		go func() { g.shut(); close(isShut) }()
 		for g.mu.TryRLock() { // until it waits
