@@ -3,7 +3,6 @@ package kube
 import (
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -90,5 +89,5 @@ const mostDelay = 30 * time.Second
 // retryAfter is how long the server asks to be left alone, zero if it does not.
 func retryAfter(err error) time.Duration {
 	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return min(time.Duration(min(seconds, math.MaxInt32))*time.Second, mostDelay)
+	return min(time.Duration(seconds)*time.Second, mostDelay)
 }

@@ -46,7 +46,7 @@ func TestFailuresAreTold(t *testing.T) {
 func TestServersMayAskForABoundedDelayOnly(t *testing.T) {
 	assert.Zero(t, retryAfter(errRefused))
 	assert.Equal(t, 7*time.Second, retryAfter(apierrors.NewTooManyRequests("later", 7)))
-	for _, seconds := range []int{31_536_000, math.MaxInt} {
+	for _, seconds := range []int{31_536_000, math.MaxInt32} {
 		assert.Equal(t, 30*time.Second, retryAfter(apierrors.NewTooManyRequests("later", seconds)))
 	}
 }
