@@ -13,11 +13,9 @@ import (
 // quiet keeps Caddy's own words out of what the tests print.
 const quiet = `"logging": {"logs": {"default": {"level": "ERROR"}}}`
 
-// What only the JSON can say wrongly, or only the machine can tell; the Caddyfile's
-// own errors are in its golden files.
-func TestBadConfigurationNamesTheOptionAndTheFix(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, []byte("no kubeconfig"), 0o600))
+// farKubeconfig names a server that nobody can reach, in the context prod.
+func farKubeconfig(t *testing.T) string {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
 apiVersion: v1
@@ -27,6 +25,16 @@ users: [{name: u, user: {token: placeholder}}]
 contexts: [{name: prod, context: {cluster: c, user: u}}]
 current-context: prod
 `), 0o600))
+	return kubeconfig
+}
+
+// What only the JSON can say wrongly, or only the machine can tell; the Caddyfile's
+// own errors are in its golden files.
+func TestBadConfigurationNamesTheOptionAndTheFix(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, []byte("no kubeconfig"), 0o600))
+	kubeconfig := farKubeconfig(t)
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // as outside of a Pod
 	source := func(options string) string {
 		return `{"registry": "a/b", "source": {"type": "kubernetes"` + options + `}}`
 	}

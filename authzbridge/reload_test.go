@@ -172,6 +172,7 @@ func TestARequestThatIsHeldIsNotLostToAReload(t *testing.T) {
 }
 
 func TestAFailedReloadLeavesTheOldConfigurationAndItsMetrics(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // as outside of a Pod
 	w := newTown(t)
 	w.secret("shop", someToken())
 	w.registry(document(app("shop", "shop.example.com")))
@@ -219,18 +220,10 @@ func TestAMirrorThatGoesOnAfterAFailedReloadStillLogs(t *testing.T) {
 }
 
 func TestValidationNeedsNoClusterAndNoNetwork(t *testing.T) {
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(`
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://192.0.2.1:6443"}}]
-users: [{name: u, user: {token: placeholder}}]
-contexts: [{name: x, context: {cluster: c, user: u}}]
-current-context: x
-`), 0o600))
+	kubeconfig := farKubeconfig(t)
 	for name, option := range map[string]string{
 		"in a Pod":        "registry a/b",
-		"far away":        "registry a/b\nsource kubernetes {\nkubeconfig " + kubeconfig + "\ncontext x\n}",
+		"far away":        "registry a/b\nsource kubernetes {\nkubeconfig " + kubeconfig + "\ncontext prod\n}",
 		"some namespaces": "registry a/b\nsource kubernetes {\nscope namespaces a b\n}",
 		"files":           "registry a/b\nsource files " + t.TempDir(),
 	} {

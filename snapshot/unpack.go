@@ -64,8 +64,7 @@ const (
 
 // bound refuses a document in JSON that takes too much memory to decode.
 func bound(doc []byte) error {
-	switch {
-	case len(doc) > MaxDocument:
+	if len(doc) > MaxDocument {
 		return errTooLarge
 	}
 	mappings, values := bytes.Count(doc, []byte{'{'}), bytes.Count(doc, []byte{','})
