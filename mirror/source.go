@@ -27,8 +27,9 @@ type Source interface {
 }
 
 // Sink takes what a Source sees. Its methods cost no more than what they are
-// given, never wait for a build, and may be called by any goroutine. Of several
-// calls about one object the last one counts.
+// given, never wait for a build, and may be called by any goroutine. They never
+// call the Source, which may hold a lock of its own meanwhile. Of several calls
+// about one object the last one counts.
 type Sink interface {
 	// Registry tells the Registry's Secret, or nil when it is absent. The first
 	// call says that the Registry's watch is in sync.
