@@ -198,7 +198,7 @@ func TestErrorsStayWithTheAppThatHasThem(t *testing.T) {
 		app("late", "late.example.com")+"\nexpiresAt: tomorrow",
 		app("expired", "expired.example.com")+"\nexpiresAt: 2020-01-01T00:00:00Z",
 		app("twice", "twice-a.example.com"), app("twice", "twice-b.example.com"),
-		app("first", "first.example.com", "shared.example.com"),
+		app("first", "first.example.com", "shared.example.com", "FIRST.example.com"),
 		app("second", "second.example.com", "SHARED.example.com."),
 		"name: open-wildcard\nhostnames: ['*.example.com']\nsecretRef: {name: good}",
 	))
@@ -226,6 +226,9 @@ func TestErrorsStayWithTheAppThatHasThem(t *testing.T) {
 		assert.Equal(t, want, d.status(host), host)
 	}
 	st := d.bridge()
+	assert.Equal(t, []authzbridge.AppWarning{
+		{App: "first", Warning: `hostnames: 1 repeats, the last "first.example.com"; remove them`},
+	}, st.Apps.Warnings)
 	require.Len(t, st.Apps.Conflicts, 1)
 	assert.Equal(t, "shared.example.com", st.Apps.Conflicts[0].Hostname)
 	assert.Equal(t, []string{"first", "second"}, st.Apps.Conflicts[0].Apps)

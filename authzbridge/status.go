@@ -46,6 +46,8 @@ type AppsStatus struct {
 	Hostnames int `json:"hostnames"`
 	// NotServing are the Apps that do not serve, at most 100 of them.
 	NotServing []AppProblem `json:"not_serving"`
+	// Warnings are oddities that deny nothing, at most 100 of them.
+	Warnings []AppWarning `json:"warnings"`
 	// Conflicting counts the hostnames that more than one App claims, of which
 	// Conflicts lists at most 100.
 	Conflicting int                 `json:"conflicting"`
@@ -59,13 +61,19 @@ type AppProblem struct {
 	Detail string `json:"detail"`
 }
 
+// AppWarning is an oddity of an App.
+type AppWarning struct {
+	App     string `json:"app"`
+	Warning string `json:"warning"`
+}
+
 // SecretsStatus sums the referenced Secrets up.
 type SecretsStatus struct {
 	// Pending are those that the source has not answered for.
 	Pending int `json:"pending"`
 }
 
-// mostProblems bounds the Apps and the conflicts that a status lists.
+// mostProblems bounds each list in a status.
 const mostProblems = 100
 
 func (b *bridge) status() Status {
@@ -104,7 +112,7 @@ func registryStatus(st mirror.RegistryStatus) RegistryStatus {
 }
 
 func appsStatus(apps *snapshot.Apps) AppsStatus {
-	out := AppsStatus{NotServing: []AppProblem{}, Conflicts: []snapshot.Conflict{}}
+	out := AppsStatus{NotServing: []AppProblem{}, Warnings: []AppWarning{}, Conflicts: []snapshot.Conflict{}}
 	if apps == nil {
 		return out
 	}
@@ -113,6 +121,7 @@ func appsStatus(apps *snapshot.Apps) AppsStatus {
 	out.Conflicts = conflicts[:min(len(conflicts), mostProblems)]
 	for i := range apps.Len() {
 		app := apps.At(i)
+		out.warn(app)
 		if app.Reason == snapshot.ReasonAllowed {
 			out.Serving++
 			continue
@@ -122,6 +131,14 @@ func appsStatus(apps *snapshot.Apps) AppsStatus {
 		}
 	}
 	return out
+}
+
+func (s *AppsStatus) warn(app *snapshot.App) {
+	for _, w := range app.Warnings {
+		if len(s.Warnings) < mostProblems {
+			s.Warnings = append(s.Warnings, AppWarning{app.Name, w})
+		}
+	}
 }
 
 // orEmpty makes JSON say [] rather than null.
