@@ -3,6 +3,7 @@ package authzbridge
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -38,9 +39,12 @@ func newAnswers(unknownStatus int) answers {
 	return all
 }
 
-func (a *answers) write(w http.ResponseWriter, reason snapshot.Reason) error {
-	if retry := a[reason].retryAfter; retry != "" {
+func (a *answers) write(w http.ResponseWriter, d snapshot.Decision) error {
+	if retry := a[d.Reason].retryAfter; retry != "" {
 		w.Header().Set("Retry-After", retry)
 	}
-	return a[reason].err
+	if d.Reason.Status() == http.StatusUnauthorized && d.App != nil {
+		w.Header()["Www-Authenticate"] = slices.Clone(d.App.Challenges())
+	}
+	return a[d.Reason].err
 }

@@ -188,6 +188,11 @@ func (b *bridge) fill(ctx context.Context, v *verdict) {
 	b.held.Add(-1)
 }
 
+// apps returns the Apps of a verdict's Snapshot.
+func (b *bridge) apps(v *verdict) (*snapshot.Apps, bool) {
+	return snapshot.ViewAt[*snapshot.Apps](v.snapshot, b.decider.Apps)
+}
+
 // ready reports whether requests can be answered, and in words why not or what is
 // degraded though ready. It takes the View that they are answered from.
 func (b *bridge) ready() (bool, []string) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -36,6 +37,7 @@ type door struct {
 	sites  string // more sites
 	inside string // content of the directive
 	errors string // content of handle_errors
+	answer string // of what is let through
 	global string // more global options
 	extra  int    // port of one more site, 0 until asked for
 	client *http.Client
@@ -97,6 +99,9 @@ func (d *door) config() string {
 	log {
 		output file %s
 		level DEBUG
+		format filter {
+			request>headers>X-Api-Key delete
+		}
 	}
 	authz_bridge {
 		%s
@@ -108,7 +113,7 @@ http://:%s {
 	authz_bridge {
 		%s
 	}
-	respond "{http.authz_bridge.app} {http.authz_bridge.generation}"
+	respond "%s"
 	%s
 }
 http://%s {
@@ -116,7 +121,14 @@ http://%s {
 	metrics
 }
 %s
-`, d.admin, d.global, d.log, d.option, port, d.inside, d.errorRoutes(), d.meter, d.sites)
+`, d.admin, d.global, d.log, d.option, port, d.inside, d.response(), d.errorRoutes(), d.meter, d.sites)
+}
+
+func (d *door) response() string {
+	if d.answer == "" {
+		return "{http.authz_bridge.app} {http.authz_bridge.generation}"
+	}
+	return d.answer
 }
 
 func (d *door) errorRoutes() string {
@@ -152,19 +164,24 @@ func (d *door) ask(host string) answer {
 
 // try is ask for goroutines, which must not end the test.
 func (d *door) try(host string) (answer, error) {
-	return d.tryVia(host, "")
+	return d.trySend(host, nil)
 }
 
-// tryVia is try as a proxy asks that forwards for others.
-func (d *door) tryVia(host, forwardedFor string) (answer, error) {
+// send is ask with headers.
+func (d *door) send(host string, h http.Header) answer {
+	d.tb.Helper()
+	got, err := d.trySend(host, h)
+	require.NoError(d.tb, err)
+	return got
+}
+
+func (d *door) trySend(host string, h http.Header) (answer, error) {
 	r, err := http.NewRequest(http.MethodGet, "http://"+d.site+"/", nil)
 	if err != nil {
 		return answer{}, err
 	}
 	r.Host = host
-	if forwardedFor != "" {
-		r.Header.Set("X-Forwarded-For", forwardedFor)
-	}
+	maps.Copy(r.Header, h)
 	response, err := d.client.Do(r)
 	if err != nil {
 		return answer{}, err

@@ -22,21 +22,30 @@ func init() {
 // Handler authorizes requests by hostname, from the snapshot that the app
 // `authz_bridge` keeps. A request for an App that serves goes on to the next
 // handler; every other is answered with an error, which `handle_errors` can
-// take: 400 for a Host that is none, 403 for a hostname of no App, for an expired
+// take: 400 for a Host that is none, 401 for a caller that has not proved itself, 403 for a hostname of no App, for an expired
 // one and for an address that the App does not admit, and 503 while an App cannot serve, because its Secret is absent
 // for example. What a client is told never says more than the status.
 //
 // While there has never been a snapshot a request waits for it, for 2 s at most,
 // and at most 1,024 of them do.
 //
+// Where the App asks for credentials the caller must present what its Secret says.
+// The credential is removed from the request before it goes on, unless the App says
+// otherwise, and whom it belongs to is in `{http.auth.user.id}`.
+//
 // It sets the placeholders `{http.authz_bridge.app}`,
-// `{http.authz_bridge.reason}` and `{http.authz_bridge.generation}`, and adds
-// the same to the access log.
+// `{http.authz_bridge.reason}`, `{http.authz_bridge.identity}` and
+// `{http.authz_bridge.generation}`, and adds app, reason and generation to the
+// access log, which has the identity in its user_id.
 type Handler struct {
 	// What to do with hosts of no App: `deny` (403), `pass` (to the next
 	// handler, if there is a Registry with Apps), or a 4xx or 5xx status to deny with.
 	// Default: `deny`.
 	Unknown string `json:"unknown,omitempty"`
+
+	// Answer 503 for an App that asks for no credentials. Default: false, such an
+	// App is open by hostname alone.
+	RequireCredentials bool `json:"require_credentials,omitempty"`
 
 	logger      *zap.Logger
 	bridge      *bridge
@@ -103,10 +112,16 @@ func configuredBridge(ctx caddy.Context) (*bridge, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	verdict := verdictOf(r)
 	h.bridge.fill(r.Context(), verdict)
-	d := h.bridge.decider.Decide(verdict.snapshot, snapshot.Request{Host: r.Host, Caller: (*caller)(r)})
+	d := h.decide(verdict, r)
 	verdict.decision, verdict.generation = d, verdict.snapshot.Generation()
 	h.bridge.count(verdict.snapshot, d)
+	if d.Identity != "" {
+		identify(r, d.Identity)
+	}
 	passes := d.Outcome() == snapshot.Allow || h.passes(verdict)
+	if apps, ok := h.bridge.apps(verdict); ok && !passes {
+		apps.ScrubAll(r.Header) // an error route may send it anywhere
+	}
 	verdict.release()
 	if passes {
 		return next.ServeHTTP(w, r)
@@ -120,7 +135,37 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 				"set trusted_proxies_strict in the server's global options")
 		})
 	}
-	return h.answers.write(w, d.Reason)
+	return h.answers.write(w, d)
+}
+
+// identify sets the placeholder that the access log takes for the user. It is set
+// over what an earlier handler may have said.
+func identify(r *http.Request, identity string) {
+	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
+		repl.Set("http.auth.user.id", identity)
+	}
+}
+
+// decide also takes from the request what the next handler must not see:
+// credentials, and what could be taken for one.
+func (h *Handler) decide(v *verdict, r *http.Request) snapshot.Decision {
+	if apps, ok := h.bridge.apps(v); ok {
+		apps.RemoveAliases(r.Header)
+		apps.RemoveAliases(r.Trailer)
+	}
+	d := h.bridge.decider.Decide(v.snapshot, snapshot.Request{
+		Host:               r.Host,
+		Caller:             (*caller)(r),
+		Header:             r.Header,
+		RequireCredentials: h.RequireCredentials,
+	})
+	switch {
+	case d.Outcome() == snapshot.Allow:
+		d.App.Scrub(r.Header, d)
+	case v.proves(d):
+		return v.decision
+	}
+	return d
 }
 
 // passes reports whether the host of no App is let through. A Registry that is
@@ -130,7 +175,7 @@ func (h *Handler) passes(v *verdict) bool {
 	if !h.passUnknown || v.decision.Reason != snapshot.ReasonUnknownHost {
 		return false
 	}
-	apps, ok := snapshot.ViewAt[*snapshot.Apps](v.snapshot, h.bridge.decider.Apps)
+	apps, ok := h.bridge.apps(v)
 	return ok && apps.RegistryPresent() && apps.Len() > 0
 }
 

@@ -139,7 +139,7 @@ func (g *gauges) collectApps(c collection, s *snapshot.Snapshot) {
 	}
 	c.gauge(hostnamesDesc, float64(hostnames))
 	for reason := snapshot.ReasonAppInvalid; reason <= snapshot.ReasonAllowed; reason++ {
-		if reason != snapshot.ReasonAddressDenied { // it depends on the request
+		if !reason.OfRequest() {
 			c.gauge(appsDesc, float64(byReason[reason]), reason.String())
 		}
 	}

@@ -28,6 +28,12 @@ type verdict struct {
 // as a WebSocket, must not keep a whole generation in memory.
 func (v *verdict) release() { v.snapshot = nil }
 
+// proves reports whether the request has proved itself before, by a credential that
+// was then removed: a second handler asks again.
+func (v *verdict) proves(d snapshot.Decision) bool {
+	return d.Reason == snapshot.ReasonCredentialsMissing && v.decision.Identity != "" && v.decision.App == d.App
+}
+
 // verdictOf returns the verdict of a request; a new one shows in the placeholders
 // and in the access log.
 func verdictOf(r *http.Request) *verdict {
@@ -64,6 +70,8 @@ func (v *verdict) placeholder(key string) (any, bool) {
 		return v.decision.AppName(), true
 	case "reason":
 		return v.decision.Reason.String(), true
+	case "identity":
+		return v.decision.Identity, true
 	case "generation":
 		return v.generation, true
 	}

@@ -20,6 +20,7 @@ func init() {
 //
 //	authz_bridge [<matcher>] {
 //	    unknown deny | pass | <status>
+//	    require_credentials
 //	}
 func parseHandler(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	h.Next() // the directive's name
@@ -36,8 +37,13 @@ func parseHandler(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 			if _, _, err := authzbridge.ParseUnknown(handler.Unknown); err != nil {
 				return nil, h.WrapErr(err)
 			}
+		case "require_credentials":
+			if h.NextArg() {
+				return nil, h.Errf("require_credentials: unexpected argument %q; it takes none, write it alone", h.Val())
+			}
+			handler.RequireCredentials = true
 		default:
-			return nil, h.Errf("authz_bridge: unknown option %q; known is unknown", h.Val())
+			return nil, h.Errf("authz_bridge: unknown option %q; known are unknown and require_credentials", h.Val())
 		}
 	}
 	return handler, nil

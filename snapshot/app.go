@@ -25,6 +25,11 @@ type App struct {
 	ExpiresAt time.Time
 	// AllowCIDRs are the addresses that the App is open to; none means all.
 	AllowCIDRs []netip.Prefix
+	// AnyOf are the ways for callers to prove themselves; none means that the App is
+	// open by hostname alone.
+	AnyOf []Method
+	// Strip says to remove the credential before the request goes on.
+	Strip bool
 	// SecretReady is this replica's own view: the bytes are there and usable.
 	SecretReady bool
 	// Reason is the answer to every request for the App, as of the build. Who
@@ -39,6 +44,8 @@ type App struct {
 	// SecretUID and SecretVersion are those of the Secret in use; empty while
 	// there is none.
 	SecretUID, SecretVersion string
+
+	proof *proof // nil unless the App asks for credentials and serves
 }
 
 // newApp resolves an entry against the Objects.
@@ -50,6 +57,8 @@ func newApp(e *Entry, index int, o Objects) *App {
 		SecretRef:  e.SecretRef,
 		ExpiresAt:  e.ExpiresAt,
 		AllowCIDRs: e.AllowCIDRs,
+		AnyOf:      e.AnyOf,
+		Strip:      e.Strip,
 		Warnings:   e.Warnings,
 	}
 	if e.Err != nil {
@@ -77,6 +86,14 @@ func (a *App) readSecret(state SecretState) (Reason, string) {
 	}
 	secret := state.Secret
 	a.SecretUID, a.SecretVersion = secret.UID(), secret.Version()
+	if reason, detail := judge(secret, ref); reason != ReasonAllowed {
+		return reason, detail
+	}
+	return a.readProof(secret)
+}
+
+// judge asks that the bytes are there and not empty.
+func judge(secret *Secret, ref SecretRef) (Reason, string) {
 	if ref.DataKey == "" {
 		return judgeAnyKey(secret)
 	}
@@ -112,6 +129,7 @@ func (a *App) equal(b *App) bool {
 	return a.Name == b.Name && a.Index == b.Index && slices.Equal(a.Hostnames, b.Hostnames) &&
 		a.SecretRef == b.SecretRef && a.ExpiresAt.Equal(b.ExpiresAt) &&
 		slices.Equal(a.AllowCIDRs, b.AllowCIDRs) &&
+		slices.EqualFunc(a.AnyOf, b.AnyOf, Method.equal) && a.Strip == b.Strip && a.proof.equal(b.proof) &&
 		a.SecretReady == b.SecretReady && a.Reason == b.Reason && a.Detail == b.Detail &&
 		slices.Equal(a.Warnings, b.Warnings) &&
 		a.SecretUID == b.SecretUID && a.SecretVersion == b.SecretVersion

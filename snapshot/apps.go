@@ -11,6 +11,7 @@ import (
 type Apps struct {
 	registryPresent bool
 	index           index
+	guards          guards
 	apps            []*App
 	due             time.Time
 }

@@ -44,6 +44,7 @@ func (b *AppsBuilder) resolveAll(o Objects) *Apps {
 	next := &Apps{
 		registryPresent: o.Registry.Present(),
 		index:           newIndex(entries),
+		guards:          newGuards(entries),
 		apps:            make([]*App, len(entries)),
 	}
 	for i := range entries {
@@ -66,6 +67,7 @@ func (b *AppsBuilder) resolveChanged(o Objects) *Apps {
 	next := &Apps{
 		registryPresent: b.last.registryPresent,
 		index:           b.last.index,
+		guards:          b.last.guards,
 		apps:            append([]*App(nil), b.last.apps...),
 	}
 	entries := o.Registry.Entries()
@@ -75,7 +77,9 @@ func (b *AppsBuilder) resolveChanged(o Objects) *Apps {
 		}
 	}
 	for _, i := range b.expiring {
-		next.apps[i] = b.app(&entries[i], i, o)
+		if last := next.apps[i]; last.expired(o.Now) != (last.Reason == ReasonAppExpired) {
+			next.apps[i] = b.app(&entries[i], i, o)
+		}
 	}
 	next.due = b.nextExpiry(next.apps, o.Now)
 	return next

@@ -193,3 +193,30 @@ func BenchmarkRebuildAfterOneSecret(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkDecideByAPIKey(b *testing.B) {
+	const apps = 10_000
+	entries := make([]entry, apps)
+	for i := range entries {
+		entries[i] = app(fmt.Sprintf("app-%d", i), fmt.Sprintf("app-%d.example.com", i)).
+			with("anyOf", []any{apiKey(inHeader, inBearer)})
+	}
+	reg := registry(b, entries...)
+	s := publish(build(b, snapshot.NewObjects(start, reg, allPresent(reg))))
+	d := decider(start)
+	requests := make([]snapshot.Request, apps)
+	for i := range requests {
+		requests[i] = snapshot.Request{
+			Host:   fmt.Sprintf("app-%d.example.com", (i*7919)%apps),
+			Header: map[string][]string{"Authorization": {"Bearer placeholder"}, "Accept": {"*/*"}},
+		}
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		_ = d.Decide(s, requests[i])
+		if i++; i == apps {
+			i = 0
+		}
+	}
+}

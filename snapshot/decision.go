@@ -8,6 +8,10 @@ type Request struct {
 	Host string
 	// Caller tells who sends it; without one, no App that asks is opened.
 	Caller Caller
+	// RequireCredentials makes an App that asks for none invalid.
+	RequireCredentials bool
+	// Header are the headers, by their canonical names. They are not changed.
+	Header map[string][]string
 }
 
 // Decision is the answer for one request. The zero Decision opens nothing.
@@ -16,6 +20,10 @@ type Decision struct {
 	Reason Reason
 	// App is the App that the host belongs to; nil where there is none.
 	App *App
+	// Identity is who the caller has proved to be; empty where nobody asks.
+	Identity string
+
+	by Place // where the credential was, if there is an Identity
 }
 
 // Outcome returns what is done with the request.
@@ -50,15 +58,19 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 	if app == nil {
 		return Decision{Reason: reason}
 	}
-	return Decision{Reason: d.check(app, reason, r), App: app}
+	made := Decision{Reason: d.check(app, reason, r), App: app}
+	if made.Reason == ReasonAllowed && app.proof != nil {
+		made.Identity, made.by, made.Reason = app.authenticate(r.Header, d.Now)
+	}
+	return made
 }
 
 // check makes the checks that a build cannot make. They come before whatever is
 // wrong with the App's Secret.
 func (d Decider) check(app *App, asOfBuild Reason, r Request) Reason {
 	switch {
-	case asOfBuild == ReasonAppInvalid:
-		return asOfBuild
+	case asOfBuild == ReasonAppInvalid, r.RequireCredentials && len(app.AnyOf) == 0:
+		return ReasonAppInvalid
 	case !app.ExpiresAt.IsZero() && app.expired(d.Now()):
 		return ReasonAppExpired
 	case asOfBuild != ReasonAppExpired && !app.admits(r.Caller):

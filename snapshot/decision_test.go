@@ -82,7 +82,9 @@ func TestDecide(t *testing.T) {
 		})
 		seen[tt.reason] = true
 	}
-	assert.Len(t, seen, snapshot.ReasonCount, "an example of each reason")
+	for _, r := range snapshot.Reasons() {
+		assert.True(t, seen[r] || r.Status() == 401, "no example of %s (credentials have tests of their own)", r)
+	}
 }
 
 func TestDecideWithoutAViewIsUnsynced(t *testing.T) {

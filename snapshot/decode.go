@@ -28,6 +28,8 @@ type rawEntry struct {
 	SecretReady bool          `json:"secretReady"` // the writer's view: read, and dropped here
 	ExpiresAt   optionalText  `json:"expiresAt"`
 	AllowCIDRs  optionalList  `json:"allowCIDRs"`
+	AnyOf       rawAnyOf      `json:"anyOf"`
+	Strip       optionalBool  `json:"strip"`
 }
 
 type rawSecretRef struct {

@@ -22,6 +22,7 @@ func (raw *rawEntry) entry(registry Key, index int) Entry {
 	if err != nil {
 		e.refuse(err)
 	}
+	e.addPolicy(raw.AnyOf, raw.Strip, ref.DataKey)
 	if e.Err == nil {
 		e.SecretRef = ref
 	}

@@ -50,7 +50,14 @@ const (
 	ReasonSecretKeyAbsent
 	// ReasonSecretInvalid: the bytes are there but of no use.
 	ReasonSecretInvalid
-	// ReasonAllowed: the App is open by hostname.
+	// ReasonCredentialsMissing: the caller presents nothing.
+	ReasonCredentialsMissing
+	// ReasonCredentialsInvalid: what the caller presents is not what the App's
+	// Secret says, or not one thing.
+	ReasonCredentialsInvalid
+	// ReasonCredentialsExpired: what the caller presents is valid at another time.
+	ReasonCredentialsExpired
+	// ReasonAllowed: the App is open by hostname, or the caller has proved itself.
 	ReasonAllowed
 
 	reasonCount
@@ -65,23 +72,35 @@ var reasons = [ReasonCount]struct {
 	outcome Outcome
 	status  int // HTTP, RFC 9110 section 15; 0 where the next handler answers
 }{
-	ReasonUnsynced:        {"unsynced", Unavailable, 503},
-	ReasonInvalidHost:     {"invalid_host", Deny, 400},
-	ReasonUnknownHost:     {"unknown_host", Deny, 403},
-	ReasonHostConflict:    {"host_conflict", Unavailable, 503},
-	ReasonAppInvalid:      {"app_invalid", Unavailable, 503},
-	ReasonAppExpired:      {"app_expired", Deny, 403},
-	ReasonAddressDenied:   {"address_denied", Deny, 403},
-	ReasonPending:         {"pending", Unavailable, 503},
-	ReasonSecretAbsent:    {"secret_absent", Unavailable, 503},
-	ReasonSecretForbidden: {"secret_forbidden", Unavailable, 503},
-	ReasonSecretKeyAbsent: {"secret_key_absent", Unavailable, 503},
-	ReasonSecretInvalid:   {"secret_invalid", Unavailable, 503},
-	ReasonAllowed:         {"allowed", Allow, 0},
+	ReasonUnsynced:           {"unsynced", Unavailable, 503},
+	ReasonInvalidHost:        {"invalid_host", Deny, 400},
+	ReasonUnknownHost:        {"unknown_host", Deny, 403},
+	ReasonHostConflict:       {"host_conflict", Unavailable, 503},
+	ReasonAppInvalid:         {"app_invalid", Unavailable, 503},
+	ReasonAppExpired:         {"app_expired", Deny, 403},
+	ReasonAddressDenied:      {"address_denied", Deny, 403},
+	ReasonPending:            {"pending", Unavailable, 503},
+	ReasonSecretAbsent:       {"secret_absent", Unavailable, 503},
+	ReasonSecretForbidden:    {"secret_forbidden", Unavailable, 503},
+	ReasonSecretKeyAbsent:    {"secret_key_absent", Unavailable, 503},
+	ReasonSecretInvalid:      {"secret_invalid", Unavailable, 503},
+	ReasonCredentialsMissing: {"credentials_missing", Deny, 401},
+	ReasonCredentialsInvalid: {"credentials_invalid", Deny, 401},
+	ReasonCredentialsExpired: {"credentials_expired", Deny, 401},
+	ReasonAllowed:            {"allowed", Allow, 0},
 }
 
 // String returns the reason as logs, metrics and placeholders show it.
 func (r Reason) String() string { return reasons[r].name }
+
+// OfRequest reports whether the reason depends on more of a request than its host.
+func (r Reason) OfRequest() bool {
+	switch r {
+	case ReasonAddressDenied, ReasonCredentialsMissing, ReasonCredentialsInvalid, ReasonCredentialsExpired:
+		return true
+	}
+	return false
+}
 
 // Outcome returns what is done with a request for this reason.
 func (r Reason) Outcome() Outcome { return reasons[r].outcome }

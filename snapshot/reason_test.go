@@ -27,6 +27,9 @@ func TestReasonsAreThoseOfTheSpecificationInTheOrderOfTheChecks(t *testing.T) {
 		{"secret_forbidden", "unavailable", 503},
 		{"secret_key_absent", "unavailable", 503},
 		{"secret_invalid", "unavailable", 503},
+		{"credentials_missing", "deny", 401},
+		{"credentials_invalid", "deny", 401},
+		{"credentials_expired", "deny", 401},
 		{"allowed", "allow", 0},
 	}
 	all := snapshot.Reasons()

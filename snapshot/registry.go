@@ -32,6 +32,11 @@ type Entry struct {
 	ExpiresAt time.Time
 	// AllowCIDRs are the addresses that the App is open to; none means all.
 	AllowCIDRs []netip.Prefix
+	// AnyOf are the ways for callers to prove themselves; none means that the App is
+	// open by hostname alone.
+	AnyOf []Method
+	// Strip says to remove the credential before the request goes on.
+	Strip bool
 	// Err says why the entry is wrong, with the field and the fix; nil if it is
 	// not.
 	Err error
@@ -141,6 +146,9 @@ func collectReferences(entries []Entry) map[Key]Reference {
 		if entries[i].Err == nil {
 			ref := entries[i].SecretRef
 			refs[ref.Secret] = refs[ref.Secret].with(ref.DataKey)
+			for _, m := range entries[i].AnyOf {
+				refs[ref.Secret] = refs[ref.Secret].with(m.DataKey)
+			}
 		}
 	}
 	for key, ref := range refs {

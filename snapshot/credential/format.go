@@ -1,0 +1,103 @@
+package credential
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Format is how the bytes of a Secret are to be read.
+type Format string
+
+// The formats of API keys.
+const (
+	// Auto decides by what is there. The default.
+	Auto Format = "auto"
+	// Token is one value under a data key.
+	Token Format = "token"
+	// Lines is one value a line, "client value" or "value"; several may be valid
+	// at once.
+	Lines Format = "lines"
+	// Map is a client ID in each data key, with its value.
+	Map Format = "map"
+	// Keyset is JSON: {"keys":[{"id","sha256","notBefore","notAfter"}]}.
+	Keyset Format = "keyset"
+)
+
+// ParseFormat reads a format by its name.
+func ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains([]Format{Auto, Token, Lines, Map, Keyset}, f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("%.32q is no format; write auto, token, lines, map or keyset", name)
+}
+
+// tokenKeys are the data keys that hold one value where none is named (Authorino,
+// Kong key-auth).
+var tokenKeys = []string{"token", "api_key", "api-key", "key"}
+
+// reservedKeys hold something else than the keys of clients, whatever their Secret
+// is for.
+var reservedKeys = []string{
+	"tls.crt", "tls.key", "ca.crt", ".dockerconfigjson", ".dockercfg", "ssh-privatekey",
+	"username", "password", "auth", ".htpasswd", "htpasswd", "users",
+}
+
+// decide returns the format of a Secret that could be read in one way only, and
+// the data key to read.
+func decide(s Secret, dataKey string) (Format, string, error) {
+	if kind := s.Type(); kind != "" && kind != "Opaque" && strings.HasPrefix(kind, "kubernetes.io/") {
+		return "", "", fmt.Errorf("type %s holds no API keys; name a key and write format: token if one is meant", kind)
+	}
+	if dataKey == "" {
+		return decideByKeys(s.Keys())
+	}
+	if slices.Contains(reservedKeys, dataKey) {
+		return "", "", errors.New("is reserved for something else than API keys; write format: token if it holds one all the same")
+	}
+	value, _ := s.Value(dataKey)
+	format, err := decideByValue(value)
+	return format, dataKey, err
+}
+
+func decideByKeys(keys []string) (Format, string, error) {
+	for _, key := range keys {
+		if slices.Contains(reservedKeys, key) {
+			return "", "", fmt.Errorf("key %q: is reserved for something else than API keys; name another key, or write format: map", key)
+		}
+	}
+	for _, key := range keys {
+		if !slices.Contains(tokenKeys, key) {
+			continue
+		}
+		if len(keys) > 1 {
+			return "", "", fmt.Errorf("key %q may be the value or a client; name it in key, or write format: map", key)
+		}
+		return Token, key, nil
+	}
+	return Map, "", nil
+}
+
+var passwordLine = regexp.MustCompile(`^[^\s:]+:(\$|\{SHA\})`)
+
+func decideByValue(value string) (Format, error) {
+	trimmed := strings.TrimSpace(value)
+	switch {
+	case strings.HasPrefix(trimmed, "{"):
+		return decideByJSON(trimmed)
+	case strings.ContainsAny(trimmed, "\r\n"):
+		return "", errors.New("has several lines; write format: lines")
+	case passwordLine.MatchString(trimmed):
+		return "", errors.New("looks like htpasswd, which holds no API keys; write format: token if it is one")
+	}
+	return Token, nil
+}
+
+func decideByJSON(text string) (Format, error) {
+	if isKeyset(text) {
+		return Keyset, nil
+	}
+	return "", errors.New("is JSON, but no keyset; write format: token if the text itself is the key")
+}

@@ -1,0 +1,284 @@
+package credential
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Result is what became of a presented value.
+type Result uint8
+
+// The results.
+const (
+	// Unknown: no client has the value. The zero value.
+	Unknown Result = iota
+	// Expired: a client has it, at another time than now.
+	Expired
+	// Valid: a client has it.
+	Valid
+)
+
+// Spec says how to read API keys.
+type Spec struct {
+	// Format is how to read the bytes. Default: Auto.
+	Format Format
+	// DataKey is the data key to read; empty for any, where the format permits.
+	DataKey string
+	// Client is whom values without a name of their own belong to.
+	Client string
+}
+
+// Keys are the API keys of one App: digests, and whom each belongs to. They are
+// immutable and safe for concurrent use.
+type Keys struct {
+	all   []key
+	index map[digest]int // where there are many
+}
+
+type digest = [sha256.Size]byte
+
+type key struct {
+	digest              digest
+	client              string
+	notBefore, notAfter time.Time // zero: not bounded
+}
+
+// fewKeys are looked through one by one, which takes less memory than a map.
+const fewKeys = 8
+
+var errNoneLeft = errors.New("holds no key that can be used")
+
+// ReadKeys reads API keys. What is wrong with one value spoils that value alone
+// and is a warning; an error means that nothing can be used, and names the fix.
+func ReadKeys(s Secret, spec Spec) (*Keys, Warnings, error) {
+	format, dataKey := spec.Format, spec.DataKey
+	if format == "" || format == Auto {
+		var err error
+		if format, dataKey, err = decide(s, dataKey); err != nil {
+			return nil, nil, located(spec.DataKey, err)
+		}
+	}
+	r := reader{client: spec.Client, dataKey: dataKey}
+	if err := r.read(s, format); err != nil {
+		return nil, r.said(), located(dataKey, err)
+	}
+	if r.full() {
+		return nil, r.said(), located(dataKey, errTooManyKeys)
+	}
+	keys := r.keys()
+	if len(keys.all) == 0 {
+		return nil, r.said(), located(dataKey, errNoneLeft)
+	}
+	return keys, r.said(), nil
+}
+
+func located(dataKey string, err error) error {
+	if dataKey == "" {
+		return err
+	}
+	return fmt.Errorf("key %q: %w", dataKey, err)
+}
+
+// Equal reports whether both take the same values, for the same clients at the same
+// times, in the same order.
+func (k *Keys) Equal(other *Keys) bool {
+	return slices.EqualFunc(k.all, other.all, func(a, b key) bool { return a.digest == b.digest && a.equal(b) })
+}
+
+// Find returns whom a presented value belongs to. The time it takes does not
+// depend on how much of a value is right: digests are compared, in constant time.
+func (k *Keys) Find(value string, now time.Time) (client string, result Result) {
+	found := k.find(sum(value))
+	switch {
+	case found == nil:
+		return "", Unknown
+	case now.Before(found.notBefore), !found.notAfter.IsZero() && !now.Before(found.notAfter):
+		return "", Expired
+	}
+	return found.client, Valid
+}
+
+func (k *Keys) find(d digest) *key {
+	if k.index != nil {
+		i, ok := k.index[d]
+		if !ok || subtle.ConstantTimeCompare(d[:], k.all[i].digest[:]) != 1 {
+			return nil
+		}
+		return &k.all[i]
+	}
+	var found *key
+	for i := range k.all {
+		if subtle.ConstantTimeCompare(d[:], k.all[i].digest[:]) == 1 {
+			found = &k.all[i]
+		}
+	}
+	return found
+}
+
+// sum does not allocate for values of usual length.
+func sum(value string) digest {
+	var buf [256]byte
+	if len(value) > len(buf) {
+		return sha256.Sum256([]byte(value))
+	}
+	return sha256.Sum256(buf[:copy(buf[:], value)])
+}
+
+// reader gathers the keys of one Secret.
+type reader struct {
+	client   string
+	dataKey  string
+	warnings Warnings
+	unsaid   int // warnings beyond the bound
+	found    []placed
+}
+
+type placed struct {
+	key
+	at place
+}
+
+// maxKeys bounds the keys of one Secret: all of them are read anew when it changes,
+// and meanwhile nobody else's change is.
+const maxKeys = 10_000
+
+var errTooManyKeys = fmt.Errorf("holds more than %d keys; use several Secrets", maxKeys)
+
+func (r *reader) full() bool { return len(r.found) > maxKeys }
+
+// said returns the warnings, and how many there are beyond.
+func (r *reader) said() Warnings {
+	if r.unsaid == 0 {
+		return r.warnings
+	}
+	return append(r.warnings, fmt.Sprintf("and %d more", r.unsaid))
+}
+
+func (r *reader) read(s Secret, format Format) error {
+	if format == Map {
+		r.readMap(s)
+		return nil
+	}
+	if r.dataKey == "" {
+		return fmt.Errorf("format %s reads one key; name it in key", format)
+	}
+	text, ok := s.Value(r.dataKey)
+	if !ok {
+		return errors.New("does not exist; add it")
+	}
+	switch format {
+	case Lines:
+		r.readLines(text)
+	case Keyset:
+		return r.readKeyset(text)
+	default:
+		r.add(place{dataKey: r.dataKey}, r.client, text)
+	}
+	return nil
+}
+
+func (r *reader) readMap(s Secret) {
+	for _, client := range s.Keys() {
+		at := place{dataKey: client}
+		if slices.Contains(reservedKeys, client) {
+			r.warn(at, "is reserved for something else than API keys; it is left out")
+			continue
+		}
+		value, _ := s.Value(client)
+		r.add(at, client, value)
+		if r.full() {
+			return
+		}
+	}
+}
+
+func (r *reader) readLines(text string) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		r.readLine(place{r.dataKey, "line", n}, strings.Fields(line))
+		if r.full() {
+			return
+		}
+	}
+}
+
+// readLine takes no comment after a value: "value #word" would make a key of the
+// word, and an identity, which is logged, of the value.
+func (r *reader) readLine(at place, fields []string) {
+	if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+		return
+	}
+	client := r.client
+	if len(fields) > 1 && !strings.EqualFold(fields[0], "Bearer") {
+		client, fields = fields[0], fields[1:]
+	}
+	value := strings.Join(fields, " ")
+	bare, _ := cutBearer(value)
+	if bare == "" || strings.HasPrefix(bare, "#") || strings.ContainsAny(bare, " ") {
+		r.warn(at, "is neither a value nor a client and a value; it is left out")
+		return
+	}
+	r.add(at, client, value)
+}
+
+// add takes a value of a client.
+func (r *reader) add(at place, client, value string) {
+	value = r.clean(at, value)
+	switch {
+	case !presentable(value):
+		r.warn(at, "is empty, or no caller could send it; it is left out")
+	case !validClient(client):
+		r.warn(at, "the client has no name of letters, digits and -_.@:+; it is left out")
+	default:
+		r.found = append(r.found, placed{key{digest: sum(value), client: client}, at})
+	}
+}
+
+// keys leaves out every value that two clients share, or that is there twice with
+// other times: nobody could tell which counts. A repeat counts once.
+func (r *reader) keys() *Keys {
+	first := make(map[digest]key, len(r.found))
+	doubtful := make(map[digest]bool)
+	for _, p := range r.found {
+		if other, ok := first[p.digest]; ok && !p.key.equal(other) {
+			doubtful[p.digest] = true
+			continue
+		}
+		first[p.digest] = p.key
+	}
+	keys := &Keys{all: make([]key, 0, len(first))}
+	seen := make(map[digest]bool, len(first))
+	for _, p := range r.found {
+		switch {
+		case doubtful[p.digest]:
+			r.warn(p.at, "another client, or the same at other times, has this value; both are left out")
+		case seen[p.digest]:
+			r.warn(p.at, "is there before; it is left out")
+		default:
+			seen[p.digest] = true
+			keys.all = append(keys.all, p.key)
+		}
+	}
+	keys.makeIndex()
+	return keys
+}
+
+func (k key) equal(other key) bool {
+	return k.client == other.client && k.notBefore.Equal(other.notBefore) && k.notAfter.Equal(other.notAfter)
+}
+
+func (k *Keys) makeIndex() {
+	if len(k.all) <= fewKeys {
+		return
+	}
+	k.index = make(map[digest]int, len(k.all))
+	for i := range k.all {
+		k.index[k.all[i].digest] = i
+	}
+}
