@@ -110,32 +110,38 @@ func configuredBridge(ctx caddy.Context) (*bridge, error) {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	verdict := verdictOf(r)
-	h.bridge.fill(r.Context(), verdict)
-	d := h.decide(verdict, r)
-	verdict.decision, verdict.generation = d, verdict.snapshot.Generation()
-	h.bridge.count(verdict.snapshot, d)
+	v := verdictOf(r)
+	h.bridge.fill(r.Context(), v)
+	d := h.decide(v, r)
+	v.decision, v.generation = d, v.snapshot.Generation()
+	h.bridge.count(v.snapshot, d)
+	if d.Outcome() != snapshot.Allow && !h.passes(v) {
+		return h.refuse(w, r, v)
+	}
+	v.release()
 	if d.Identity != "" {
 		identify(r, d.Identity)
 	}
-	passes := d.Outcome() == snapshot.Allow || h.passes(verdict)
-	if apps, ok := h.bridge.apps(verdict); ok && !passes {
-		apps.ScrubAll(r.Header) // an error route may send it anywhere
+	return next.ServeHTTP(w, r)
+}
+
+// refuse answers with an error. An error route may send the request anywhere, so it
+// loses the keys of every App.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, v *verdict) error {
+	if apps, ok := h.bridge.apps(v); ok {
+		apps.ScrubAll(r.Header)
 	}
-	verdict.release()
-	if passes {
-		return next.ServeHTTP(w, r)
-	}
+	v.release()
 	if c := h.logger.Check(zapcore.DebugLevel, "request not authorized"); c != nil {
-		c.Write(zap.String("host", r.Host), zap.Object("decision", verdict))
+		c.Write(zap.String("host", r.Host), zap.Object("decision", v))
 	}
-	if d.Reason == snapshot.ReasonAddressDenied && takesTheClientsWord(r) {
+	if v.decision.Reason == snapshot.ReasonAddressDenied && takesTheClientsWord(r) {
 		h.unvouched.Do(func() {
 			h.logger.Warn("the client's address is its own word, so no allowCIDRs admits it; " +
 				"set trusted_proxies_strict in the server's global options")
 		})
 	}
-	return h.answers.write(w, d)
+	return h.answers.write(w, v.decision)
 }
 
 // identify sets the placeholder that the access log takes for the user. It is set
