@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
+	"github.com/authz-bridge/authz-bridge/snapshot/credential"
 )
 
 // bridges keeps what outlives a reload, by a hash of the app's configuration.
@@ -123,7 +125,11 @@ func (b *bridge) register() error {
 		slots[i] = slot
 		b.metrics.buildErrors.WithLabelValues(builder.Name()) // an increase is seen only of what was there before
 	}
-	b.decider = snapshot.Decider{Apps: slots[0], Now: time.Now}
+	b.decider = snapshot.Decider{
+		Apps:   slots[0],
+		Now:    time.Now,
+		Hasher: credential.NewHasher(max(1, runtime.GOMAXPROCS(0)/2)), // all of them would delay everybody else
+	}
 	b.tallied = slots[1]
 	return nil
 }

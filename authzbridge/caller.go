@@ -26,6 +26,9 @@ func (c *caller) Addr() (netip.Addr, bool) {
 	return addr, err == nil
 }
 
+// Gone implements snapshot.Caller.
+func (c *caller) Gone() <-chan struct{} { return (*http.Request)(c).Context().Done() }
+
 // takesTheClientsWord reports whether the client IP is what the client says. A
 // trusted proxy that names no client counts for itself.
 func takesTheClientsWord(r *http.Request) bool {

@@ -22,16 +22,19 @@ func init() {
 // Handler authorizes requests by hostname, from the snapshot that the app
 // `authz_bridge` keeps. A request for an App that serves goes on to the next
 // handler; every other is answered with an error, which `handle_errors` can
-// take: 400 for a Host that is none, 401 for a caller that has not proved itself, 403 for a hostname of no App, for an expired
-// one and for an address that the App does not admit, and 503 while an App cannot serve, because its Secret is absent
-// for example. What a client is told never says more than the status.
+// take: 400 for a Host that is none, 401 for a caller that has not proved itself, 403
+// for a hostname of no App, for an expired one, for an address that the App does not
+// admit and for a token whose claims it does not take, and 503 while an App cannot
+// serve, because its Secret is absent for example, or too many passwords are being
+// hashed. What a client is told never says more than the status.
 //
 // While there has never been a snapshot a request waits for it, for 2 s at most,
 // and at most 1,024 of them do.
 //
 // Where the App asks for credentials the caller must present what its Secret says.
 // The credential is removed from the request before it goes on, unless the App says
-// otherwise, and whom it belongs to is in `{http.auth.user.id}`.
+// otherwise, and whom it belongs to is in `{http.auth.user.id}` and in the App's
+// `identityHeader`, which nobody else can set.
 //
 // It sets the placeholders `{http.authz_bridge.app}`,
 // `{http.authz_bridge.reason}`, `{http.authz_bridge.identity}` and
@@ -112,15 +115,20 @@ func configuredBridge(ctx caddy.Context) (*bridge, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	v := verdictOf(r)
 	h.bridge.fill(r.Context(), v)
-	d := h.decide(v, r)
-	v.decision, v.generation = d, v.snapshot.Generation()
-	h.bridge.count(v.snapshot, d)
-	if d.Outcome() != snapshot.Allow && !h.passes(v) {
+	apps, _ := h.bridge.apps(v)
+	v.decision, v.generation = h.decide(v, r, apps), v.snapshot.Generation()
+	h.bridge.count(v.snapshot, v.decision)
+	switch {
+	case v.decision.Outcome() == snapshot.Allow:
+		apps.Prepare(r.Header, v.decision)
+	case h.passes(v.decision, apps):
+		apps.ScrubIdentities(r.Header)
+	default:
 		return h.refuse(w, r, v)
 	}
 	v.release()
-	if d.Identity != "" {
-		identify(r, d.Identity)
+	if v.decision.Identity != "" {
+		identify(r, v.decision.Identity)
 	}
 	return next.ServeHTTP(w, r)
 }
@@ -152,23 +160,23 @@ func identify(r *http.Request, identity string) {
 	}
 }
 
-// decide also takes from the request what the next handler must not see:
-// credentials, and what could be taken for one.
-func (h *Handler) decide(v *verdict, r *http.Request) snapshot.Decision {
-	if apps, ok := h.bridge.apps(v); ok {
+// decide also takes from the request what looks like a header that matters, and is
+// none.
+func (h *Handler) decide(v *verdict, r *http.Request, apps *snapshot.Apps) snapshot.Decision {
+	if apps != nil {
 		apps.RemoveAliases(r.Header)
 		apps.RemoveAliases(r.Trailer)
+		apps.ScrubAll(r.Trailer)
 	}
 	d := h.bridge.decider.Decide(v.snapshot, snapshot.Request{
 		Host:               r.Host,
-		Caller:             (*caller)(r),
+		Method:             r.Method,
+		URL:                r.URL,
 		Header:             r.Header,
+		Caller:             (*caller)(r),
 		RequireCredentials: h.RequireCredentials,
 	})
-	switch {
-	case d.Outcome() == snapshot.Allow:
-		d.App.Scrub(r.Header, d)
-	case v.proves(d):
+	if v.proves(d) {
 		return v.decision
 	}
 	return d
@@ -177,12 +185,8 @@ func (h *Handler) decide(v *verdict, r *http.Request) snapshot.Decision {
 // passes reports whether the host of no App is let through. A Registry that is
 // absent, or has no Apps, opens nothing: it looks just like one whose writer was
 // cut short.
-func (h *Handler) passes(v *verdict) bool {
-	if !h.passUnknown || v.decision.Reason != snapshot.ReasonUnknownHost {
-		return false
-	}
-	apps, ok := h.bridge.apps(v)
-	return ok && apps.RegistryPresent() && apps.Len() > 0
+func (h *Handler) passes(d snapshot.Decision, apps *snapshot.Apps) bool {
+	return h.passUnknown && d.Reason == snapshot.ReasonUnknownHost && apps.RegistryPresent() && apps.Len() > 0
 }
 
 // Interface guards.

@@ -87,6 +87,7 @@ var (
 	hostnamesDesc  = desc("hostnames", "Different hostnames of the Registry, wildcards included.")
 	stateDesc      = desc("state", "1 for the state that the Mirror is in.", "state")
 	readyDesc      = desc("ready", "1 if requests can be answered.")
+	hashesDesc     = desc("password_hashes_total", "Password hashes computed. Those that were right are remembered, so a rise without an end is a flood.")
 	degradedDesc   = desc("degraded", "1 for each reason for which the Mirror is degraded now.", "reason")
 )
 
@@ -97,7 +98,7 @@ type gauges bridge
 
 // Describe implements prometheus.Collector.
 func (*gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc} {
+	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc, hashesDesc} {
 		out <- d
 	}
 }
@@ -108,6 +109,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	s := g.mirror.Current()
 	ready, _ := (*bridge)(g).ready()
 	c.counter(rebuildsDesc, float64(g.mirror.Rebuilds()))
+	c.counter(hashesDesc, float64(g.decider.Hasher.Hashed()))
 	c.gauge(generationDesc, float64(s.Generation()))
 	c.gauge(readyDesc, oneIf(ready))
 	for _, state := range snapshot.States() {

@@ -29,9 +29,17 @@ type verdict struct {
 func (v *verdict) release() { v.snapshot = nil }
 
 // proves reports whether the request has proved itself before, by a credential that
-// was then removed: a second handler asks again.
+// was then removed, or replaced by what the app behind is given: a second handler
+// asks again.
 func (v *verdict) proves(d snapshot.Decision) bool {
-	return d.Reason == snapshot.ReasonCredentialsMissing && v.decision.Identity != "" && v.decision.App == d.App
+	if v.decision.Identity == "" || v.decision.App != d.App {
+		return false
+	}
+	switch d.Reason {
+	case snapshot.ReasonCredentialsMissing, snapshot.ReasonCredentialsInvalid, snapshot.ReasonPublic:
+		return true
+	}
+	return false
 }
 
 // verdictOf returns the verdict of a request; a new one shows in the placeholders

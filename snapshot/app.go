@@ -12,6 +12,25 @@ import (
 // state of its Secret. It is immutable, and shared between generations that do
 // not differ in it.
 type App struct {
+	// What every request reads comes first: it is a cache line, and most Apps are in
+	// no cache.
+
+	// Policy is what the App asks of its callers. It is never nil.
+	*Policy
+	// Reason is the answer to every request for the App, as of the build. Who
+	// answers a request must look at ExpiresAt and AllowCIDRs as well, see
+	// Decider.
+	Reason Reason
+	// SecretReady is this replica's own view: the bytes are there and usable.
+	SecretReady bool
+	// ExpiresAt is when the App is denied from; zero means never.
+	ExpiresAt time.Time
+	// AllowCIDRs are the addresses that the App is open to; none means all.
+	AllowCIDRs []netip.Prefix
+
+	proof proof  // empty unless the App asks for credentials and serves
+	sole  [1]any // what proof is of, if it is one alone
+
 	// Name is the App's name in the Registry, or "apps[N]" where the entry has
 	// no valid one.
 	Name string
@@ -21,21 +40,6 @@ type App struct {
 	Hostnames []string
 	// SecretRef names the App's bytes; zero for an App that is invalid.
 	SecretRef SecretRef
-	// ExpiresAt is when the App is denied from; zero means never.
-	ExpiresAt time.Time
-	// AllowCIDRs are the addresses that the App is open to; none means all.
-	AllowCIDRs []netip.Prefix
-	// AnyOf are the ways for callers to prove themselves; none means that the App is
-	// open by hostname alone.
-	AnyOf []Method
-	// Strip says to remove the credential before the request goes on.
-	Strip bool
-	// SecretReady is this replica's own view: the bytes are there and usable.
-	SecretReady bool
-	// Reason is the answer to every request for the App, as of the build. Who
-	// answers a request must look at ExpiresAt and AllowCIDRs as well, see
-	// Decider.
-	Reason Reason
 	// Detail says in words why the App does not serve, and how to fix it; empty
 	// if it does. It never holds a byte of the Secret.
 	Detail string
@@ -45,7 +49,7 @@ type App struct {
 	// there is none.
 	SecretUID, SecretVersion string
 
-	proof *proof // nil unless the App asks for credentials and serves
+	injected string // secret
 }
 
 // newApp resolves an entry against the Objects.
@@ -57,8 +61,7 @@ func newApp(e *Entry, index int, o Objects) *App {
 		SecretRef:  e.SecretRef,
 		ExpiresAt:  e.ExpiresAt,
 		AllowCIDRs: e.AllowCIDRs,
-		AnyOf:      e.AnyOf,
-		Strip:      e.Strip,
+		Policy:     e.Policy,
 		Warnings:   e.Warnings,
 	}
 	if e.Err != nil {
@@ -87,6 +90,9 @@ func (a *App) readSecret(state SecretState) (Reason, string) {
 	secret := state.Secret
 	a.SecretUID, a.SecretVersion = secret.UID(), secret.Version()
 	if reason, detail := judge(secret, ref); reason != ReasonAllowed {
+		return reason, detail
+	}
+	if reason, detail := a.injection(secret); reason != ReasonAllowed {
 		return reason, detail
 	}
 	return a.readProof(secret)
@@ -129,7 +135,7 @@ func (a *App) equal(b *App) bool {
 	return a.Name == b.Name && a.Index == b.Index && slices.Equal(a.Hostnames, b.Hostnames) &&
 		a.SecretRef == b.SecretRef && a.ExpiresAt.Equal(b.ExpiresAt) &&
 		slices.Equal(a.AllowCIDRs, b.AllowCIDRs) &&
-		slices.EqualFunc(a.AnyOf, b.AnyOf, Method.equal) && a.Strip == b.Strip && a.proof.equal(b.proof) &&
+		a.Policy.equal(b.Policy) && a.proof.equal(b.proof) && a.injected == b.injected &&
 		a.SecretReady == b.SecretReady && a.Reason == b.Reason && a.Detail == b.Detail &&
 		slices.Equal(a.Warnings, b.Warnings) &&
 		a.SecretUID == b.SecretUID && a.SecretVersion == b.SecretVersion

@@ -91,7 +91,7 @@ func TestAppTellsWhatTheRegistrySaysOfIt(t *testing.T) {
 		Hostnames:     []string{"shop.example.com"},
 		SecretRef:     snapshot.SecretRef{Secret: snapshot.Key{Namespace: "shop", Name: "shop"}, DataKey: "token"},
 		ExpiresAt:     time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC),
-		Strip:         true,
+		Policy:        &snapshot.Policy{Strip: true},
 		SecretReady:   true,
 		Reason:        snapshot.ReasonAllowed,
 		SecretUID:     "uid-shop",

@@ -194,27 +194,37 @@ func BenchmarkRebuildAfterOneSecret(b *testing.B) {
 	}
 }
 
+// BenchmarkDecideByAPIKey asks 10,000 Apps in a random order, each with a key of
+// its own. The headers are those of a request that was just read, so they are in the
+// processor's cache, and the Apps are not.
 func BenchmarkDecideByAPIKey(b *testing.B) {
 	const apps = 10_000
+	names := randomNames(apps)
 	entries := make([]entry, apps)
-	for i := range entries {
-		entries[i] = app(fmt.Sprintf("app-%d", i), fmt.Sprintf("app-%d.example.com", i)).
-			with("anyOf", []any{apiKey(inHeader, inBearer)})
+	for i, name := range names {
+		entries[i] = app(name, name+".example.com").with("anyOf", []any{apiKey(inHeader, inBearer)})
 	}
 	reg := registry(b, entries...)
-	s := publish(build(b, snapshot.NewObjects(start, reg, allPresent(reg))))
-	d := decider(start)
-	requests := make([]snapshot.Request, apps)
-	for i := range requests {
-		requests[i] = snapshot.Request{
-			Host:   fmt.Sprintf("app-%d.example.com", (i*7919)%apps),
-			Header: map[string][]string{"Authorization": {"Bearer placeholder"}, "Accept": {"*/*"}},
-		}
+	states := make(map[snapshot.Key]snapshot.SecretState, apps)
+	for key := range reg.References() {
+		states[key] = snapshot.Present(secret(key, "1", map[string]string{"token": "key-of-" + key.Name}))
 	}
-	b.ReportAllocs()
+	s := publish(build(b, snapshot.NewObjects(start, reg, states)))
+	d := decider(start)
+	rand.New(rand.NewPCG(6, 7)).Shuffle(apps, func(i, j int) { names[i], names[j] = names[j], names[i] })
+	hosts := make([]string, apps)
+	values := make([]string, apps)
+	for i, name := range names {
+		hosts[i], values[i] = name+".example.com", "Bearer key-of-"+name
+	}
+	header := headers{"Authorization": {""}, "Accept": {"*/*"}, "User-Agent": {"bench"}, "Accept-Encoding": {"gzip"}}
 	i := 0
+	b.ReportAllocs()
 	for b.Loop() {
-		_ = d.Decide(s, requests[i])
+		header["Authorization"][0] = values[i]
+		if got := d.Decide(s, snapshot.Request{Host: hosts[i], Header: header}); got.Reason != snapshot.ReasonAllowed {
+			b.Fatal(hosts[i], got.Reason)
+		}
 		if i++; i == apps {
 			i = 0
 		}

@@ -67,13 +67,6 @@ func parseCIDR(text string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-// Caller tells who sends a request. Its methods are called only for an App that
-// asks.
-type Caller interface {
-	// Addr returns the client's address, or false if nobody vouches for it.
-	Addr() (netip.Addr, bool)
-}
-
 // admits reports whether the caller's address is in a range of the App, or the
 // App has none.
 func (a *App) admits(c Caller) bool {

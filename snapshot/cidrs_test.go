@@ -18,6 +18,8 @@ func (f from) Addr() (netip.Addr, bool) {
 	return addr, err == nil
 }
 
+func (f from) Gone() <-chan struct{} { return nil }
+
 func decideFrom(apps *snapshot.Apps, caller snapshot.Caller) string {
 	return decider(start).Decide(publish(apps), snapshot.Request{Host: "shop.example.com", Caller: caller}).Reason.String()
 }

@@ -1,17 +1,45 @@
 package snapshot
 
-import "time"
+import (
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/authz-bridge/authz-bridge/snapshot/credential"
+)
 
 // Request is what a Decision is made from.
 type Request struct {
 	// Host is the Host of the request as it came, port included.
 	Host string
+	// Method is the method; without one nothing is public.
+	Method string
+	// URL is the URL as the next handler sees it; without one nothing is public. It is
+	// not changed.
+	URL *url.URL
+	// Header are the headers, by their canonical names. They are not changed.
+	Header map[string][]string
 	// Caller tells who sends it; without one, no App that asks is opened.
 	Caller Caller
 	// RequireCredentials makes an App that asks for none invalid.
 	RequireCredentials bool
-	// Header are the headers, by their canonical names. They are not changed.
-	Header map[string][]string
+}
+
+// Caller tells who sends a request. Its methods are called only for an App that
+// asks.
+type Caller interface {
+	// Addr returns the client's address, or false if nobody vouches for it.
+	Addr() (netip.Addr, bool)
+	// Gone is closed when nobody waits for an answer any more.
+	Gone() <-chan struct{}
+}
+
+// gone never is, without a Caller.
+func gone(c Caller) <-chan struct{} {
+	if c == nil {
+		return nil
+	}
+	return c.Gone()
 }
 
 // Decision is the answer for one request. The zero Decision opens nothing.
@@ -38,13 +66,17 @@ func (d Decision) AppName() string {
 }
 
 // Decider makes Decisions. It is a value without state, safe for concurrent use,
-// and does not allocate for ASCII hosts.
+// and does not allocate for ASCII hosts where nobody asks for credentials. A
+// Decision waits for nothing but password hashes.
 type Decider struct {
 	// Apps is where the Apps View is.
 	Apps Slot
-	// Now returns the wall-clock time. It is called only for an App that has an
+	// Now returns the wall-clock time. It is called only where something has an
 	// expiry, which must not wait for a build to be enforced.
 	Now func() time.Time
+	// Hasher computes password hashes. Without one they are not computed, and the
+	// answer is ReasonOverloaded.
+	Hasher *credential.Hasher
 }
 
 // Decide answers a request from one Snapshot, which may be nil. The checks go in
@@ -59,8 +91,16 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 		return Decision{Reason: reason}
 	}
 	made := Decision{Reason: d.check(app, reason, r), App: app}
-	if made.Reason == ReasonAllowed && app.proof != nil {
-		made.Identity, made.by, made.Reason = app.authenticate(r.Header, d.Now)
+	if made.Reason != ReasonAllowed || len(app.AnyOf) == 0 {
+		return made
+	}
+	switch {
+	case app.PassPreflight && isPreflight(r):
+		made.Reason = ReasonPreflight
+	case app.isPublic(r):
+		made.Reason = ReasonPublic
+	default:
+		made.Identity, made.by, made.Reason = d.authenticate(app, r)
 	}
 	return made
 }

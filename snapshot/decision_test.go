@@ -7,12 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/authz-bridge/authz-bridge/snapshot"
+	"github.com/authz-bridge/authz-bridge/snapshot/credential"
 )
 
 func decider(now time.Time) snapshot.Decider {
 	return snapshot.Decider{
 		Apps: snapshot.NewSlot(0),
 		Now:  func() time.Time { return now },
+
+		Hasher: credential.NewHasher(1),
 	}
 }
 
@@ -48,8 +51,8 @@ func exampleOf(t testing.TB) *snapshot.Snapshot {
 	at := func(d time.Duration) string { return start.Add(d).Format(time.RFC3339) }
 	reg := registry(t,
 		app("shared-1", "shared.example.com"), app("shared-2", "shared.example.com"),
-		one("invalid").with("public", 1),
-		one("both").with("public", 1).with("expiresAt", at(-time.Hour)),
+		one("invalid").with("quota", 1),
+		one("both").with("quota", 1).with("expiresAt", at(-time.Hour)),
 		one("expired").with("expiresAt", at(-time.Hour)),
 		one("expiring").with("expiresAt", at(time.Hour)),
 		one("expiring-absent").with("expiresAt", at(time.Hour)),
@@ -83,7 +86,7 @@ func TestDecide(t *testing.T) {
 		seen[tt.reason] = true
 	}
 	for _, r := range snapshot.Reasons() {
-		assert.True(t, seen[r] || r.Status() == 401, "no example of %s (credentials have tests of their own)", r)
+		assert.True(t, seen[r] || r >= snapshot.ReasonCredentialsMissing, "no example of %s (credentials have tests of their own)", r)
 	}
 }
 

@@ -28,8 +28,7 @@ type rawEntry struct {
 	SecretReady bool          `json:"secretReady"` // the writer's view: read, and dropped here
 	ExpiresAt   optionalText  `json:"expiresAt"`
 	AllowCIDRs  optionalList  `json:"allowCIDRs"`
-	AnyOf       rawAnyOf      `json:"anyOf"`
-	Strip       optionalBool  `json:"strip"`
+	rawPolicy
 }
 
 type rawSecretRef struct {
@@ -76,9 +75,9 @@ func readDocument(secret *Secret) ([]Entry, error) {
 	if err := checkVersion(doc.Version); err != nil {
 		return nil, err
 	}
-	entries := make([]Entry, len(doc.Apps))
+	entries, shared := make([]Entry, len(doc.Apps)), make(policies)
 	for i := range doc.Apps {
-		entries[i] = doc.Apps[i].entry(secret.Key(), i)
+		entries[i] = doc.Apps[i].entry(secret.Key(), i, shared)
 	}
 	return entries, nil
 }
@@ -116,9 +115,9 @@ func readEntries(registry Key, text []byte) ([]Entry, error) {
 	if len(strict) > 0 {
 		return nil, explainAll(strict)
 	}
-	entries := make([]Entry, len(doc.Apps))
+	entries, shared := make([]Entry, len(doc.Apps)), make(policies)
 	for i, raw := range doc.Apps {
-		if entries[i], err = readEntry(registry, raw, i); err != nil {
+		if entries[i], err = readEntry(registry, raw, i, shared); err != nil {
 			return nil, fmt.Errorf("apps[%d]: %w", i, err)
 		}
 	}
@@ -127,19 +126,19 @@ func readEntries(registry Key, text []byte) ([]Entry, error) {
 
 // readEntry returns an error only for what spoils the whole document: a
 // repeated field, or hostnames that cannot be read as a list.
-func readEntry(registry Key, text []byte, index int) (Entry, error) {
+func readEntry(registry Key, text []byte, index int, shared policies) (Entry, error) {
 	var raw rawEntry
 	strict, err := kjson.UnmarshalStrict(text, &raw)
 	if err == nil && len(strict) == 0 {
-		return raw.entry(registry, index), nil
+		return raw.entry(registry, index, shared), nil
 	}
 	if repeated := repeatedField(text); repeated != nil {
 		return Entry{}, repeated
 	}
 	if err != nil {
-		return readSpoiledEntry(registry, text, index, explain(err))
+		return readSpoiledEntry(registry, text, index, shared, explain(err))
 	}
-	e := raw.entry(registry, index)
+	e := raw.entry(registry, index, shared)
 	e.Err = nil // an unknown field says more than what follows from it
 	e.refuse(fmt.Errorf("%w; remove it, or upgrade authz-bridge if it is newer than this release", explainAll(strict)))
 	return e, nil
@@ -171,15 +170,16 @@ func readFields(text []byte) (map[string]json.RawMessage, error) {
 
 // readSpoiledEntry saves the name and the hostnames of an entry in which some
 // field has the wrong type, so that they stay reserved.
-func readSpoiledEntry(registry Key, text []byte, index int, cause error) (Entry, error) {
+func readSpoiledEntry(registry Key, text []byte, index int, shared policies, cause error) (Entry, error) {
 	var rest struct {
 		Name      optionalText `json:"name"`
 		Hostnames []string     `json:"hostnames"`
+		rawPolicy              // its callers send their keys all the same
 	}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &rest); err != nil {
 		return Entry{}, explain(err)
 	}
-	e := (&rawEntry{Name: rest.Name.value, Hostnames: rest.Hostnames}).entry(registry, index)
+	e := (&rawEntry{Name: rest.Name.value, Hostnames: rest.Hostnames, rawPolicy: rest.rawPolicy}).entry(registry, index, shared)
 	e.Err = nil
 	e.refuse(cause)
 	return e, nil

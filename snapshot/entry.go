@@ -9,7 +9,7 @@ import (
 
 // entry checks what was read. It never fails: what is wrong is in the Err of the
 // Entry, which keeps the hostnames that could be read.
-func (raw *rawEntry) entry(registry Key, index int) Entry {
+func (raw *rawEntry) entry(registry Key, index int, shared policies) Entry {
 	e := Entry{Name: raw.Name}
 	if !ValidLabel(raw.Name) {
 		e.Name = "apps[" + strconv.Itoa(index) + "]"
@@ -22,7 +22,9 @@ func (raw *rawEntry) entry(registry Key, index int) Entry {
 	if err != nil {
 		e.refuse(err)
 	}
-	e.addPolicy(raw.AnyOf, raw.Strip, ref.DataKey)
+	if e.Policy, err = shared.read(&raw.rawPolicy, ref.DataKey); err != nil {
+		e.refuse(err)
+	}
 	if e.Err == nil {
 		e.SecretRef = ref
 	}

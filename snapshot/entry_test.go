@@ -25,13 +25,13 @@ func TestWrongEntryKeepsItsHostnamesAndTouchesNoOther(t *testing.T) {
 		entry entry
 		want  string
 	}{
-		{"field of a later release", shop.with("public", []any{}), `unknown field "public"; remove it, or upgrade authz-bridge`},
-		{"field of a later release, null", shop.with("public", null), `unknown field "public"`},
+		{"field of a later release", shop.with("quota", []any{}), `unknown field "quota"; remove it, or upgrade authz-bridge`},
+		{"field of a later release, null", shop.with("quota", null), `unknown field "quota"`},
 		{"field in another case", shop.with("Name", "shop"), `unknown field "Name"`},
 		{"field spelt otherwise", shop.with("expires_at", "2027-03-01T00:00:00Z"), `unknown field "expires_at"`},
 		{"empty field name", shop.with("", 1), `unknown field ""`},
 		{"unknown field in secretRef", ref("optional", true), `unknown field "secretRef.optional"`},
-		{"unknown field beside a wrong time", shop.with("public", 1).with("expiresAt", null), `unknown field "public"`},
+		{"unknown field beside a wrong time", shop.with("quota", 1).with("expiresAt", null), `unknown field "quota"`},
 
 		{"secretReady a string", shop.with("secretReady", "true"), "secretReady: found string; write true or false"},
 		{"secretReady a number", shop.with("secretReady", 1), "secretReady: found number; write true or false"},

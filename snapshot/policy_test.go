@@ -17,6 +17,13 @@ type object = map[string]any
 
 func apiKey(from ...any) object { return object{"apiKey": object{"from": from}} }
 
+// byToken is a way that is in order, but for the given fields.
+func byToken(fields object) object {
+	rules := object{"algorithms": list{"RS256"}, "audiences": list{"shop"}}
+	maps.Copy(rules, fields)
+	return object{"jwt": rules}
+}
+
 var (
 	inHeader = object{"header": "x-api-key"}
 	inBearer = object{"header": "Authorization", "scheme": "Bearer"}
@@ -94,11 +101,39 @@ func TestAnyOfThatIsWrongNeverOpensTheApp(t *testing.T) {
 		"null":                        {nil, "anyOf: is no list"},
 		"empty":                       {list{}, "anyOf: is no list"},
 		"a mapping":                   {object{}, "anyOf: is no list"},
-		"no kind":                     {list{object{}}, "anyOf[0]: names no kind; write apiKey"},
+		"no kind":                     {list{object{}}, "anyOf[0]: names no kind; write apiKey, basic or jwt"},
 		"null in it":                  {list{nil}, "anyOf[0]: names no kind"},
 		"kind of null":                {list{object{"apiKey": nil}}, "anyOf[0]: names no kind"},
-		"kind of later":               {list{apiKey(inHeader), object{"basic": object{}}}, `anyOf[1]: unknown field "basic"; this release knows apiKey`},
-		"two kinds":                   {list{object{"apiKey": object{"from": list{inHeader}}, "jwt": object{}}}, `unknown field "jwt"`},
+		"kind of later":               {list{apiKey(inHeader), object{"oauth2": object{}}}, `anyOf[1]: unknown field "oauth2"; this release knows apiKey, basic and jwt`},
+		"two kinds":                   {list{object{"apiKey": object{"from": list{inHeader}}, "basic": object{}}}, "anyOf[0]: names more than one kind"},
+		"password as text":            {list{object{"basic": "auth"}}, "anyOf[0]: basic: found string; write a mapping"},
+		"basic from elsewhere":        {list{object{"basic": object{"from": list{inHeader}}}}, `unknown field "basic.from"`},
+		"basic with Bearer's place":   {list{object{"basic": object{}}, apiKey(object{"header": "Authorization"})}, "anyOf[1].apiKey.from[0]: header Authorization is there with another scheme"},
+		"token and header":            {list{apiKey(object{"header": "Authorization"}), byToken(nil)}, "anyOf[1].jwt.from[0]: header Authorization is there with another scheme"},
+		"a jwt's format":              {list{object{"basic": object{"format": "jwks"}}}, `anyOf[0].basic.format: "jwks" is no format of basic; write one of auto htpasswd basic`},
+		"basic with a key":            {list{object{"basic": object{"format": "basic", "key": "auth"}}}, "anyOf[0].basic.key: format basic reads username and password"},
+		"realm with a quote":          {list{object{"basic": object{"realm": `a"b`}}}, `realm: "a\"b" is no realm`},
+		"realm of null":               {list{object{"basic": object{"realm": nil}}}, "realm: null is no realm"},
+		"no algorithms":               {list{object{"jwt": object{"audiences": list{"shop"}}}}, "anyOf[0].jwt.algorithms: missing; list what tokens are signed with"},
+		"algorithms of none":          {list{byToken(object{"algorithms": list{}})}, "algorithms: [] is no list"},
+		"algorithms as text":          {list{byToken(object{"algorithms": "RS256"})}, `algorithms: "RS256" is no list`},
+		"algorithm none":              {list{byToken(object{"algorithms": list{"none"}})}, `algorithms: "none" is not known here`},
+		"algorithm in small letters":  {list{byToken(object{"algorithms": list{"rs256"}})}, `algorithms: "rs256" is not known here`},
+		"algorithms that mix":         {list{byToken(object{"algorithms": list{"RS256", "HS256"}})}, "algorithms: HMAC and public keys are not mixed"},
+		"algorithm twice":             {list{byToken(object{"algorithms": list{"RS256", "RS256"}})}, "algorithms: RS256 is listed twice"},
+		"no audiences":                {list{object{"jwt": object{"algorithms": list{"RS256"}}}}, "audiences: missing"},
+		"audiences of none":           {list{byToken(object{"audiences": list{}})}, "audiences: [] is no list"},
+		"audience of nothing":         {list{byToken(object{"audiences": list{""}})}, `audiences: "" cannot be one`},
+		"issuer of nothing":           {list{byToken(object{"issuer": ""})}, `issuer: "" is no issuer`},
+		"issuer of null":              {list{byToken(object{"issuer": nil})}, "issuer: null is no issuer"},
+		"leeway of an hour":           {list{byToken(object{"leeway": "1h"})}, `leeway: "1h" is no leeway`},
+		"leeway as a number":          {list{byToken(object{"leeway": 30})}, "leeway: 30 is no leeway"},
+		"claims of none":              {list{byToken(object{"claims": object{}})}, "claims: is no mapping"},
+		"claims of null":              {list{byToken(object{"claims": nil})}, "claims: is no mapping"},
+		"claim of a number":           {list{byToken(object{"claims": object{"level": 3}})}, "claims.level: 3 is no value of a claim"},
+		"claim of none":               {list{byToken(object{"claims": object{"team": list{}}})}, "claims.team: list 1 to 32 values"},
+		"claim of null":               {list{byToken(object{"claims": object{"team": nil}})}, "claims.team: null is no value"},
+		"token from nowhere":          {list{byToken(object{"from": list{}})}, "anyOf[0].jwt.from: is missing"},
 		"kind in caps":                {list{object{"APIKEY": object{}}}, `unknown field "APIKEY"`},
 		"from nowhere":                {list{object{"apiKey": object{}}}, "anyOf[0].apiKey.from: is missing"},
 		"from null":                   {list{object{"apiKey": object{"from": nil}}}, "from: is missing"},
@@ -218,7 +253,7 @@ func TestScrubLeavesNoCredentialForWhatIsBehind(t *testing.T) {
 			apps := guarded(t, list{apiKey(inHeader, inBearer, inCookie)}, map[string]string{"alice": "a"}, more...)
 			h := maps.Clone(full)
 			maps.Copy(h, c.change)
-			apps.At(0).Scrub(h, ask(apps, h))
+			apps.Prepare(h, ask(apps, h))
 			assert.Equal(t, c.want, h)
 		})
 	}
@@ -231,7 +266,7 @@ func TestTheWinnerStaysWhereTwoWaysShareAPlace(t *testing.T) {
 		h := headers{"X-Api-Key": {value}}
 		d := ask(apps, h)
 		require.Equal(t, snapshot.ReasonAllowed, d.Reason)
-		apps.At(0).Scrub(h, d)
+		apps.Prepare(h, d)
 		assert.Equal(t, headers{"X-Api-Key": {value}}, h)
 	}
 	assert.Len(t, apps.At(0).Challenges(), 1)
@@ -273,7 +308,7 @@ func TestOtherBytesOfTheSameVersionAreOtherKeys(t *testing.T) {
 }
 
 func TestARefusedRequestLosesTheKeysOfEveryApp(t *testing.T) {
-	reg := registry(t, shop.with("anyOf", list{apiKey(inHeader), object{"basic": 1}}),
+	reg := registry(t, shop.with("anyOf", list{apiKey(inHeader), object{"oauth2": 1}}),
 		app("blog", "blog.example.com").with("anyOf", list{apiKey(inBearer, inCookie)}))
 	require.Error(t, reg.Entries()[0].Err, "an entry that is wrong has callers too")
 	apps := build(t, snapshot.NewObjects(start, reg, allPresent(reg)))

@@ -4,99 +4,147 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/authz-bridge/authz-bridge/snapshot/credential"
 )
 
-// proof is what the callers of one App prove themselves by: the keys of each
-// method, in the order of anyOf.
-type proof struct {
-	keys       []*credential.Keys
-	challenges []string
-}
+// proof is what the callers of one App prove themselves by: for each item of anyOf
+// a *credential.Keys, *credential.Passwords or *credential.TokenKeys.
+type proof []any
 
 // equal compares what was read: after a restore of the cluster other bytes may have
 // the version of those before.
-func (p *proof) equal(other *proof) bool {
-	if p == nil || other == nil {
-		return p == other
-	}
-	return slices.EqualFunc(p.keys, other.keys, (*credential.Keys).Equal)
+func (p proof) equal(other proof) bool {
+	return slices.EqualFunc(p, other, func(a, b any) bool {
+		switch a := a.(type) {
+		case *credential.Keys:
+			b, ok := b.(*credential.Keys)
+			return ok && a.Equal(b)
+		case *credential.Passwords:
+			b, ok := b.(*credential.Passwords)
+			return ok && a.Equal(b)
+		case *credential.TokenKeys:
+			b, ok := b.(*credential.TokenKeys)
+			return ok && a.Equal(b)
+		}
+		return false
+	})
 }
 
-// readProof reads the keys of every method. One that cannot be read closes the
-// App: a method that is left out might be the one that was meant.
+// readProof reads what every method is proved by. One that cannot be read closes
+// the App: a method that is left out might be the one that was meant.
 func (a *App) readProof(secret *Secret) (Reason, string) {
 	if len(a.AnyOf) == 0 {
 		return ReasonAllowed, ""
 	}
-	p := &proof{keys: make([]*credential.Keys, len(a.AnyOf))}
+	read := a.newProof()
 	a.Warnings = slices.Clone(a.Warnings)
-	for i, m := range a.AnyOf {
-		if _, ok := secret.Value(m.DataKey); m.DataKey != "" && !ok {
-			return ReasonSecretKeyAbsent, fmt.Sprintf("secret %s: key %q: does not exist; add it, or name another in anyOf[%d]", secret.Key(), m.DataKey, i)
+	for i := range a.AnyOf {
+		m := &a.AnyOf[i]
+		for _, key := range m.dataKeys() {
+			if _, ok := secret.Value(key); !ok {
+				return ReasonSecretKeyAbsent, fmt.Sprintf("secret %s: key %q: does not exist; add it, or name another in anyOf[%d]", secret.Key(), key, i)
+			}
 		}
-		keys, warnings, err := credential.ReadKeys(secret, credential.Spec{Format: m.Format, DataKey: m.DataKey, Client: a.Name})
+		by, warnings, err := m.read(secret, a.Name)
 		if err != nil {
-			return ReasonSecretInvalid, fmt.Sprintf("secret %s: %v", secret.Key(), err)
+			return ReasonSecretInvalid, fmt.Sprintf("secret %s: %s: %v", secret.Key(), m.Kind, err)
 		}
-		p.keys[i] = keys
+		read[i] = by
 		for _, w := range warnings {
 			a.Warnings = append(a.Warnings, fmt.Sprintf("secret %s: %s", secret.Key(), w))
 		}
-		if c := m.challenge(); !slices.Contains(p.challenges, c) {
-			p.challenges = append(p.challenges, c)
-		}
 	}
-	a.proof = p
+	a.proof = read
 	return ReasonAllowed, ""
 }
 
-// challenge is for the WWW-Authenticate header (RFC 9110 section 11.6.1). The
-// realm says nothing that the status does not.
-func (m Method) challenge() string {
-	scheme := "ApiKey"
-	for _, p := range m.From {
-		if p.Scheme != "" {
-			scheme = p.Scheme
-			break
-		}
+// newProof keeps what is one alone in the App itself.
+func (a *App) newProof() proof {
+	if len(a.AnyOf) == 1 {
+		return a.sole[:]
 	}
-	return scheme + ` realm="restricted"`
+	return make(proof, len(a.AnyOf))
 }
 
-// Challenges are what a caller that has not proved itself is told. They must not
-// be changed.
-func (a *App) Challenges() []string {
-	if a.proof == nil {
-		return nil
+func (m *Method) read(secret *Secret, client string) (by any, warnings credential.Warnings, err error) {
+	spec := credential.Spec{Format: m.Format, DataKey: m.DataKey, Client: client}
+	switch m.Kind {
+	case credential.Basic:
+		return credential.ReadPasswords(secret, spec)
+	case credential.JWT:
+		return credential.ReadTokenKeys(secret, spec, m.Rules.Algorithms)
+	default:
+		return credential.ReadKeys(secret, spec)
 	}
-	return a.proof.challenges
+}
+
+// Challenges are what a caller that has not proved itself is told, one for each
+// kind.
+func (a *App) Challenges() []string {
+	var all []string
+	for i := range a.AnyOf {
+		if c := a.AnyOf[i].challenge(); !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // authenticate tries the methods in order; the first that proves the caller wins.
-func (a *App) authenticate(h map[string][]string, now func() time.Time) (identity string, by Place, reason Reason) {
+func (d Decider) authenticate(a *App, r Request) (identity string, by Place, reason Reason) {
 	reason = ReasonCredentialsMissing
-	for i, m := range a.AnyOf {
-		value, place, state := m.presented(h)
+	for i := range a.AnyOf {
+		value, place, state := a.AnyOf[i].presented(r.Header)
 		switch state {
 		case absent:
 			continue
 		case contradictory:
 			return "", Place{}, ReasonCredentialsInvalid
 		}
-		client, result := a.proof.keys[i].Find(value, now())
-		switch {
-		case result == credential.Valid:
+		client, result := d.verify(a, i, value, r.Caller)
+		if result == credential.Valid {
 			return client, place, ReasonAllowed
-		case result == credential.Expired:
-			reason = ReasonCredentialsExpired
-		case reason == ReasonCredentialsMissing:
-			reason = ReasonCredentialsInvalid
 		}
+		reason = max(reason, refusals[result])
 	}
 	return "", Place{}, reason
+}
+
+// refusals gives the reason of a result. Of several, the last in the order of the
+// reasons says most.
+var refusals = [...]Reason{
+	credential.Unknown:    ReasonCredentialsInvalid,
+	credential.Expired:    ReasonCredentialsExpired,
+	credential.Denied:     ReasonClaimsDenied,
+	credential.Overloaded: ReasonOverloaded,
+}
+
+func (d Decider) verify(a *App, i int, value string, caller Caller) (client string, result credential.Result) {
+	switch by := a.proof[i].(type) {
+	case *credential.Keys:
+		return by.Find(value, d.Now)
+	case *credential.TokenKeys:
+		return by.Verify(value, &a.AnyOf[i].Rules, d.Now())
+	case *credential.Passwords:
+		user, password, ok := credential.ParseBasic(value)
+		if !ok {
+			return "", credential.Unknown
+		}
+		return by.Check(d.Hasher, a.owner(), user, password, gone(caller))
+	}
+	return "", credential.Unknown
+}
+
+// owner is what a remembered password belongs to.
+func (a *App) owner() credential.Owner {
+	return credential.Owner{
+		App:       a.Name,
+		Namespace: a.SecretRef.Secret.Namespace,
+		Name:      a.SecretRef.Secret.Name,
+		UID:       a.SecretUID,
+		Version:   a.SecretVersion,
+	}
 }
 
 // presence is what a request has at the places of a method.
@@ -111,7 +159,7 @@ const (
 // presented returns the value at the places of a method, and the first that has
 // it. Values that differ, and a header or cookie that is repeated, prove nothing:
 // something behind may read another than was looked at here.
-func (m Method) presented(h map[string][]string) (value string, place Place, state presence) {
+func (m *Method) presented(h map[string][]string) (value string, place Place, state presence) {
 	for _, p := range m.From {
 		v, found := p.value(h)
 		switch {
@@ -163,6 +211,9 @@ func hasScheme(value, scheme string) bool {
 // cookieValue takes a cookie whose name something behind may take for the same for
 // a second one.
 func cookieValue(lines []string, name string) (value string, state presence) {
+	if len(lines) == 0 {
+		return "", absent
+	}
 	like := confusable(name)
 	for _, line := range lines {
 		for pair := range strings.SplitSeq(line, ";") {

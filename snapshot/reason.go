@@ -23,7 +23,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // label a metric.
 type Reason uint8
 
-// The reasons, in the order in which they are checked, the allowing one last.
+// The reasons, in the order in which they are checked, the allowing ones last.
 const (
 	// ReasonUnsynced: there has been no Snapshot yet.
 	ReasonUnsynced Reason = iota
@@ -57,6 +57,15 @@ const (
 	ReasonCredentialsInvalid
 	// ReasonCredentialsExpired: what the caller presents is valid at another time.
 	ReasonCredentialsExpired
+	// ReasonClaimsDenied: the caller has proved itself, by a token whose claims are not
+	// those that the App asks for.
+	ReasonClaimsDenied
+	// ReasonOverloaded: too many passwords are being looked at.
+	ReasonOverloaded
+	// ReasonPreflight: a CORS preflight request, which the App lets pass.
+	ReasonPreflight
+	// ReasonPublic: the path asks for no credentials.
+	ReasonPublic
 	// ReasonAllowed: the App is open by hostname, or the caller has proved itself.
 	ReasonAllowed
 
@@ -87,6 +96,10 @@ var reasons = [ReasonCount]struct {
 	ReasonCredentialsMissing: {"credentials_missing", Deny, 401},
 	ReasonCredentialsInvalid: {"credentials_invalid", Deny, 401},
 	ReasonCredentialsExpired: {"credentials_expired", Deny, 401},
+	ReasonClaimsDenied:       {"claims_denied", Deny, 403},
+	ReasonOverloaded:         {"overloaded", Unavailable, 503},
+	ReasonPreflight:          {"preflight", Allow, 0},
+	ReasonPublic:             {"public", Allow, 0},
 	ReasonAllowed:            {"allowed", Allow, 0},
 }
 
@@ -96,7 +109,8 @@ func (r Reason) String() string { return reasons[r].name }
 // OfRequest reports whether the reason depends on more of a request than its host.
 func (r Reason) OfRequest() bool {
 	switch r {
-	case ReasonAddressDenied, ReasonCredentialsMissing, ReasonCredentialsInvalid, ReasonCredentialsExpired:
+	case ReasonAddressDenied, ReasonCredentialsMissing, ReasonCredentialsInvalid, ReasonCredentialsExpired,
+		ReasonClaimsDenied, ReasonOverloaded, ReasonPreflight, ReasonPublic:
 		return true
 	}
 	return false

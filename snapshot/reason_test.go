@@ -30,6 +30,10 @@ func TestReasonsAreThoseOfTheSpecificationInTheOrderOfTheChecks(t *testing.T) {
 		{"credentials_missing", "deny", 401},
 		{"credentials_invalid", "deny", 401},
 		{"credentials_expired", "deny", 401},
+		{"claims_denied", "deny", 403},
+		{"overloaded", "unavailable", 503},
+		{"preflight", "allow", 0},
+		{"public", "allow", 0},
 		{"allowed", "allow", 0},
 	}
 	all := snapshot.Reasons()

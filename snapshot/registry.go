@@ -32,11 +32,9 @@ type Entry struct {
 	ExpiresAt time.Time
 	// AllowCIDRs are the addresses that the App is open to; none means all.
 	AllowCIDRs []netip.Prefix
-	// AnyOf are the ways for callers to prove themselves; none means that the App is
-	// open by hostname alone.
-	AnyOf []Method
-	// Strip says to remove the credential before the request goes on.
-	Strip bool
+	// Policy is what the App asks of its callers. It is never nil; of an entry that is
+	// wrong it is what could be read.
+	*Policy
 	// Err says why the entry is wrong, with the field and the fix; nil if it is
 	// not.
 	Err error
@@ -146,9 +144,7 @@ func collectReferences(entries []Entry) map[Key]Reference {
 		if entries[i].Err == nil {
 			ref := entries[i].SecretRef
 			refs[ref.Secret] = refs[ref.Secret].with(ref.DataKey)
-			for _, m := range entries[i].AnyOf {
-				refs[ref.Secret] = refs[ref.Secret].with(m.DataKey)
-			}
+			refs[ref.Secret] = refs[ref.Secret].withPolicy(entries[i].Policy)
 		}
 	}
 	for key, ref := range refs {
@@ -159,6 +155,23 @@ func collectReferences(entries []Entry) map[Key]Reference {
 		}
 	}
 	return refs
+}
+
+// withPolicy adds what the ways of a Policy read.
+func (r Reference) withPolicy(p *Policy) Reference {
+	for i := range p.AnyOf {
+		keys := p.AnyOf[i].dataKeys()
+		if len(keys) == 0 {
+			return Reference{All: true}
+		}
+		for _, key := range keys {
+			r = r.with(key)
+		}
+	}
+	if p.Inject != nil {
+		r = r.with(p.Inject.DataKey)
+	}
+	return r
 }
 
 // with adds a data key, be it there already or not.

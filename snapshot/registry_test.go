@@ -23,7 +23,7 @@ func TestAppNameThatAppearsTwiceMakesEveryOneInvalid(t *testing.T) {
 		app("shop", "a.example.com"),
 		app("blog", "blog.example.com"),
 		app("shop", "b.example.com"),
-		app("shop", "c.example.com").with("public", 1),
+		app("shop", "c.example.com").with("quota", 1),
 	)
 	apps := build(t, snapshot.NewObjects(start, reg, allPresent(reg)))
 	for _, host := range []string{"a.example.com", "b.example.com", "c.example.com"} {
@@ -34,7 +34,7 @@ func TestAppNameThatAppearsTwiceMakesEveryOneInvalid(t *testing.T) {
 	const twice = "name: more than one App has this name; rename all but one"
 	assert.EqualError(t, reg.Entries()[0].Err, twice)
 	assert.EqualError(t, reg.Entries()[2].Err, twice)
-	assert.ErrorContains(t, reg.Entries()[3].Err, `unknown field "public"`, "the first reason stays")
+	assert.ErrorContains(t, reg.Entries()[3].Err, `unknown field "quota"`, "the first reason stays")
 	assert.Len(t, reg.References(), 1, "nothing that they refer to is read")
 }
 

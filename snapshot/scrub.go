@@ -6,25 +6,40 @@ import (
 	"strings"
 )
 
-// Scrub removes from the headers of a request whatever is at a place where the
-// App's keys may be. Only the credential that a Decision was won by stays, if the
-// App says so: what is behind must not read another one than was looked at here.
-func (a *App) Scrub(h map[string][]string, d Decision) {
-	for _, m := range a.AnyOf {
-		for _, p := range m.From {
-			if a.Strip || d.Identity == "" || p != d.by {
+// Prepare makes the headers of a request that is let through what the App behind is
+// to see. Whatever is at a place where the App's credentials may be goes; only the
+// one that the Decision was won by stays, if the App says so: what is behind must
+// not read another one than was looked at here. Headers that tell identities are
+// the App's own alone, and set here alone.
+func (a *Apps) Prepare(h map[string][]string, d Decision) {
+	app := d.App
+	for i := range app.AnyOf {
+		for _, p := range app.AnyOf[i].From {
+			if app.Strip || d.Identity == "" || p != d.by {
 				p.remove(h)
 			}
 		}
 	}
+	a.guards.removeIdentities(h, app.Policy)
+	if app.IdentityHeader != "" && d.Identity != "" {
+		h[app.IdentityHeader] = []string{d.Identity}
+	}
+	app.inject(h, d.Reason)
 }
 
 // ScrubAll is for a request that is refused: it removes whatever is at a place where
-// any App's keys may be, for an error route may send it anywhere.
+// any App's credentials may be, and every identity, for an error route may send it
+// anywhere.
 func (a *Apps) ScrubAll(h map[string][]string) {
 	for p := range a.guards.places {
 		p.remove(h)
 	}
+	a.guards.removeIdentities(h, nil)
+}
+
+// ScrubIdentities is for a request that belongs to no App and is let through.
+func (a *Apps) ScrubIdentities(h map[string][]string) {
+	a.guards.removeIdentities(h, nil)
 }
 
 func (p Place) remove(h map[string][]string) {
@@ -109,27 +124,60 @@ func put(h map[string][]string, name string, values []string) {
 	h[name] = values
 }
 
-// guards are the places where keys of any App may be.
+// guards are the places where credentials of any App may be, and the headers that
+// tell who a caller is.
 type guards struct {
-	places map[Place]struct{}
-	// names are the headers, in the form in which an app behind may confuse them
-	// with others.
+	places     map[Place]struct{}
+	identities map[string]struct{} // canonical names
+	// names are all of these headers, in the form in which an app behind may confuse
+	// them with others.
 	names map[string]struct{}
 }
 
-// newGuards takes the places of an entry that is wrong as well, as far as they
-// could be read: its callers send keys all the same.
+// newGuards takes an entry that is wrong as well, as far as it could be read: its
+// callers send credentials all the same.
 func newGuards(entries []Entry) guards {
-	g := guards{make(map[Place]struct{}), make(map[string]struct{})}
+	g := guards{make(map[Place]struct{}), make(map[string]struct{}), make(map[string]struct{})}
+	seen := make(map[*Policy]struct{})
 	for i := range entries {
-		for _, m := range entries[i].AnyOf {
-			for _, p := range m.From {
-				g.places[p] = struct{}{}
-				g.names[confusable(cmp.Or(p.Header, "Cookie"))] = struct{}{}
-			}
+		if _, ok := seen[entries[i].Policy]; ok {
+			continue
 		}
+		seen[entries[i].Policy] = struct{}{}
+		g.add(entries[i].Policy)
 	}
 	return g
+}
+
+func (g guards) add(p *Policy) {
+	for place := range p.places() {
+		g.addPlace(place)
+	}
+	if p.Inject != nil {
+		g.addPlace(p.Inject.At)
+	}
+	if p.IdentityHeader != "" {
+		g.identities[p.IdentityHeader] = struct{}{}
+		g.names[confusable(p.IdentityHeader)] = struct{}{}
+	}
+}
+
+func (g guards) addPlace(p Place) {
+	g.places[p] = struct{}{}
+	g.names[confusable(cmp.Or(p.Header, "Cookie"))] = struct{}{}
+}
+
+// removeIdentities leaves a header that carries credentials of the App that the
+// request belongs to, for another App may call its own so.
+func (g guards) removeIdentities(h map[string][]string, of *Policy) {
+	if len(g.identities) == 0 {
+		return
+	}
+	for name := range h {
+		if _, ok := g.identities[name]; ok && (of == nil || !of.looksAt(name)) {
+			delete(h, name)
+		}
+	}
 }
 
 // confusable is the form in which CGI, WSGI and the like see a header: letters in
@@ -150,7 +198,7 @@ func confusable(name string) string {
 // take for a header that carries keys, as X_API_Key for X-API-Key, and takes the
 // names of such headers out of Connection, which makes a proxy drop them.
 func (a *Apps) RemoveAliases(h map[string][]string) {
-	if len(a.guards.places) == 0 {
+	if len(a.guards.names) == 0 {
 		return
 	}
 	for name := range h {

@@ -12,6 +12,7 @@ type Secret struct {
 	uid     string
 	version string
 	kind    string
+	inject  bool
 	data    map[string]string
 }
 
@@ -24,12 +25,15 @@ type SecretMeta struct {
 	Version string
 	// Type is the Secret's type, such as "Opaque".
 	Type string
+	// MayInject says that the Secret's owner lets Apps give its bytes to the apps
+	// behind, see InjectLabel. Default: false.
+	MayInject bool
 }
 
 // NewSecret copies data, so what the caller does to its bytes afterwards
 // changes nothing.
 func NewSecret(meta SecretMeta, data map[string][]byte) *Secret {
-	s := &Secret{key: meta.Key, uid: meta.UID, version: meta.Version, kind: meta.Type}
+	s := &Secret{key: meta.Key, uid: meta.UID, version: meta.Version, kind: meta.Type, inject: meta.MayInject}
 	s.data = make(map[string]string, len(data))
 	for k, v := range data {
 		s.data[k] = string(v)
@@ -49,6 +53,10 @@ func (s *Secret) Version() string { return s.version }
 // Type returns the Secret's type, such as "Opaque" or
 // "kubernetes.io/basic-auth".
 func (s *Secret) Type() string { return s.kind }
+
+// MayInject reports whether the Secret's owner lets Apps give its bytes to the apps
+// behind, see InjectLabel.
+func (s *Secret) MayInject() bool { return s.inject }
 
 // Value returns the bytes under a data key, as an immutable string. They are
 // secret: they must reach no log, error or metric.
@@ -71,7 +79,7 @@ func (s *Secret) Equal(other *Secret) bool {
 		return s == other
 	}
 	return s.key == other.key && s.uid == other.uid && s.version == other.version &&
-		s.kind == other.kind && maps.Equal(s.data, other.data)
+		s.kind == other.kind && s.inject == other.inject && maps.Equal(s.data, other.data)
 }
 
 // narrow returns a Secret with only the data keys that ref names; itself if it
@@ -80,7 +88,7 @@ func (s *Secret) narrow(ref Reference) *Secret {
 	if s == nil || ref.All || s.hasOnly(ref.Keys) {
 		return s
 	}
-	n := &Secret{key: s.key, uid: s.uid, version: s.version, kind: s.kind}
+	n := &Secret{key: s.key, uid: s.uid, version: s.version, kind: s.kind, inject: s.inject}
 	n.data = make(map[string]string, len(ref.Keys))
 	for _, k := range ref.Keys {
 		if v, ok := s.data[k]; ok {

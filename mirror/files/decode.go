@@ -225,7 +225,11 @@ func (d decoder) decodeSecret(key snapshot.Key, object []byte) (*snapshot.Secret
 	if m.Type == "" {
 		m.Type = typeOpaque
 	}
-	return d.seal.secret(key, m.Type, data), nil
+	return d.seal.secret(snapshot.SecretMeta{
+		Key:       key,
+		Type:      m.Type,
+		MayInject: m.Metadata.Labels[snapshot.InjectLabel] == "true",
+	}, data), nil
 }
 
 // data joins data and stringData as the API server does: the latter wins.

@@ -113,6 +113,20 @@ func TestTheVersionFollowsTheContent(t *testing.T) {
 	assert.NotEqual(t, first, version(other), "another Source has another key")
 }
 
+func TestTheOwnersLabelIsContent(t *testing.T) {
+	f := newFixture(t, openKey)
+	f.write("open.yaml", manifestOf(openKey, "token", "one"))
+	f.settle()
+	plain := f.state(openKey).Secret
+	assert.False(t, plain.MayInject())
+
+	f.write("open.yaml", strings.Replace(manifestOf(openKey, "token", "one"), "metadata:\n", "metadata:\n  labels: {authz-bridge/inject: \"true\"}\n", 1))
+	f.settle()
+	labelled := f.state(openKey).Secret
+	assert.True(t, labelled.MayInject())
+	assert.NotEqual(t, plain.Version(), labelled.Version())
+}
+
 func TestAManifestThatDoesNotParseKeepsWhatItDefinedLast(t *testing.T) {
 	f := newFixture(t, openKey)
 	f.write("registry.yaml", manifestOf(registryKey, "registry.yaml", "version: 1"))

@@ -50,6 +50,7 @@ func TestTheQuickstart(t *testing.T) {
 		}
 	}
 	await("open.localhost", snapshot.ReasonAllowed)
+	assert.Equal(t, snapshot.ReasonCredentialsMissing, decide("members.localhost"))
 	assert.Equal(t, snapshot.ReasonSecretAbsent, decide("closed.localhost"))
 	assert.Equal(t, snapshot.ReasonUnknownHost, decide("unknown.localhost"))
 
@@ -79,6 +80,7 @@ func TestTheQuickstartIsRightForACluster(t *testing.T) {
 	for file, want := range map[string]snapshot.Key{
 		"quickstart/registry.yaml": registryKey,
 		"quickstart/open.yaml":     openKey,
+		"quickstart/members.yaml":  {Namespace: "demo", Name: "members"},
 		"closed.secret.yaml":       {Namespace: "demo", Name: "closed"},
 	} {
 		text, err := os.ReadFile(filepath.Join(examples, file))

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
@@ -29,14 +30,14 @@ func newSeal() seal {
 	return s
 }
 
-// secret makes a Secret whose version follows from its content.
-func (s seal) secret(key snapshot.Key, kind string, data map[string][]byte) *snapshot.Secret {
+// secret gives a Secret the version that follows from its content.
+func (s seal) secret(meta snapshot.SecretMeta, data map[string][]byte) *snapshot.Secret {
 	h := hmac.New(sha256.New, s.key[:])
-	write(h, []byte(key.Namespace), []byte(key.Name), []byte(kind))
+	write(h, []byte(meta.Key.Namespace), []byte(meta.Key.Name), []byte(meta.Type), []byte(strconv.FormatBool(meta.MayInject)))
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		write(h, []byte(name), data[name])
 	}
-	meta := snapshot.SecretMeta{Key: key, Type: kind, Version: hex.EncodeToString(h.Sum(nil)[:versionBytes])}
+	meta.Version = hex.EncodeToString(h.Sum(nil)[:versionBytes])
 	return snapshot.NewSecret(meta, data)
 }
 

@@ -121,7 +121,7 @@ func (t *tree) compare(c treeContent, now time.Time) (sight, error) {
 		return same, err
 	}
 	t.taken, t.held, t.failure, t.ignored = p, time.Time{}, nil, c.ignored
-	return t.found(finding{secret: t.seal.secret(t.key, typeOpaque, data)}), nil
+	return t.found(finding{secret: t.seal.secret(snapshot.SecretMeta{Key: t.key, Type: typeOpaque}, data)}), nil
 }
 
 func (t *tree) found(f finding) sight {

@@ -17,6 +17,9 @@ func slim(secret *corev1.Secret, wanted bool) *corev1.Secret {
 	}}
 	if wanted {
 		kept.UID, kept.Type, kept.Data = secret.UID, secret.Type, secret.Data
+		if mayInject(secret) {
+			kept.Labels = map[string]string{snapshot.InjectLabel: "true"}
+		}
 	}
 	return kept
 }
@@ -36,6 +39,10 @@ func convert(secret *corev1.Secret) *snapshot.Secret {
 		UID:     string(secret.UID),
 		Version: secret.ResourceVersion,
 		Type:    string(secret.Type),
+
+		MayInject: mayInject(secret),
 	}
 	return snapshot.NewSecret(meta, secret.Data)
 }
+
+func mayInject(secret *corev1.Secret) bool { return secret.Labels[snapshot.InjectLabel] == "true" }

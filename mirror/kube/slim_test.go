@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
 func fullSecret() *corev1.Secret {
@@ -41,4 +43,15 @@ func TestConvertCopiesTheBytes(t *testing.T) {
 	full.Data["token"][0] = 'X'
 	value, _ := got.Value("token")
 	assert.Equal(t, "5", value)
+}
+
+func TestTheOwnersLabelIsAllThatIsKeptOfTheLabels(t *testing.T) {
+	for value, may := range map[string]bool{"true": true, "false": false, "": false, "True": false} {
+		full := fullSecret()
+		full.Labels[snapshot.InjectLabel] = value
+		assert.Equal(t, may, convert(full).MayInject(), value)
+		got := slim(full, true)
+		assert.Equal(t, may, convert(got).MayInject(), value)
+		assert.NotContains(t, got.Labels, "team")
+	}
 }

@@ -3,7 +3,9 @@
 //
 // An explicit format always counts. Without one the format is decided by what is
 // there, and never guessed: a Secret that could be read in two ways is an error
-// that names the fix. What is read is kept as SHA-256 digests.
+// that names the fix. API keys and plain passwords are kept as SHA-256 digests,
+// hashes of passwords as they are written, and public keys as such; a value that
+// signs tokens has to be kept itself.
 //
 // The package does no I/O and reads no clock. It must never import Caddy or
 // client-go.

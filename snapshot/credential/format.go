@@ -11,10 +11,11 @@ import (
 // Format is how the bytes of a Secret are to be read.
 type Format string
 
+// Auto decides by what is there, differently for each Kind. The default.
+const Auto Format = "auto"
+
 // The formats of API keys.
 const (
-	// Auto decides by what is there. The default.
-	Auto Format = "auto"
 	// Token is one value under a data key.
 	Token Format = "token"
 	// Lines is one value a line, "client value" or "value"; several may be valid
@@ -26,12 +27,50 @@ const (
 	Keyset Format = "keyset"
 )
 
-// ParseFormat reads a format by its name.
-func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains([]Format{Auto, Token, Lines, Map, Keyset}, f) {
+// The formats of users and passwords.
+const (
+	// Htpasswd is one user a line, "user:hash".
+	Htpasswd Format = "htpasswd"
+	// UsernamePassword are the data keys username and password, as in a Secret of
+	// type kubernetes.io/basic-auth.
+	UsernamePassword Format = "basic"
+)
+
+// The formats of the keys that tokens are verified with.
+const (
+	// JWKS is a JSON Web Key Set (RFC 7517 section 5).
+	JWKS Format = "jwks"
+	// PEM are public keys or certificates (RFC 7468).
+	PEM Format = "pem"
+	// HMAC is a secret value.
+	HMAC Format = "hmac"
+)
+
+// Kind is a way for callers to prove themselves.
+type Kind string
+
+// The kinds.
+const (
+	// APIKey is a value that only the caller knows.
+	APIKey Kind = "apiKey"
+	// Basic is a user with a password (RFC 7617).
+	Basic Kind = "basic"
+	// JWT is a signed token (RFC 7519).
+	JWT Kind = "jwt"
+)
+
+var formats = map[Kind][]Format{
+	APIKey: {Auto, Token, Lines, Map, Keyset},
+	Basic:  {Auto, Htpasswd, UsernamePassword},
+	JWT:    {Auto, JWKS, PEM, HMAC},
+}
+
+// ParseFormat reads the name of a format that the kind can have.
+func (k Kind) ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains(formats[k], f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("%.32q is no format; write auto, token, lines, map or keyset", name)
+	return "", fmt.Errorf("%.32q is no format of %s; write one of %s", name, k, strings.Trim(fmt.Sprint(formats[k]), "[]"))
 }
 
 // tokenKeys are the data keys that hold one value where none is named (Authorino,

@@ -21,10 +21,10 @@ func FuzzReadKeys(f *testing.F) {
 					assert.Nil(t, keys)
 					continue
 				}
-				client, result := keys.Find("", now)
+				client, result := keys.Find("", at(now))
 				assert.Equal(t, credential.Unknown, result)
 				assert.Empty(t, client)
-				if client, result = keys.Find(value, now); result == credential.Valid {
+				if client, result = keys.Find(value, at(now)); result == credential.Valid {
 					assert.NotEmpty(t, client)
 				}
 			}

@@ -21,9 +21,13 @@ const (
 	Expired
 	// Valid: a client has it.
 	Valid
+	// Denied: a client has it, and may do nothing with it here.
+	Denied
+	// Overloaded: nobody could look, for too many ask.
+	Overloaded
 )
 
-// Spec says how to read API keys.
+// Spec says how to read one Secret.
 type Spec struct {
 	// Format is how to read the bytes. Default: Auto.
 	Format Format
@@ -92,15 +96,22 @@ func (k *Keys) Equal(other *Keys) bool {
 
 // Find returns whom a presented value belongs to. The time it takes does not
 // depend on how much of a value is right: digests are compared, in constant time.
-func (k *Keys) Find(value string, now time.Time) (client string, result Result) {
+// now is asked only for a key that is not valid for ever.
+func (k *Keys) Find(value string, now func() time.Time) (client string, result Result) {
 	found := k.find(sum(value))
 	switch {
 	case found == nil:
 		return "", Unknown
-	case now.Before(found.notBefore), !found.notAfter.IsZero() && !now.Before(found.notAfter):
+	case found.isBounded() && !found.isValid(now()):
 		return "", Expired
 	}
 	return found.client, Valid
+}
+
+func (k *key) isBounded() bool { return !k.notBefore.IsZero() || !k.notAfter.IsZero() }
+
+func (k *key) isValid(now time.Time) bool {
+	return !now.Before(k.notBefore) && (k.notAfter.IsZero() || now.Before(k.notAfter))
 }
 
 func (k *Keys) find(d digest) *key {
@@ -131,11 +142,10 @@ func sum(value string) digest {
 
 // reader gathers the keys of one Secret.
 type reader struct {
-	client   string
-	dataKey  string
-	warnings Warnings
-	unsaid   int // warnings beyond the bound
-	found    []placed
+	notes
+	client  string
+	dataKey string
+	found   []placed
 }
 
 type placed struct {
@@ -150,14 +160,6 @@ const maxKeys = 10_000
 var errTooManyKeys = fmt.Errorf("holds more than %d keys; use several Secrets", maxKeys)
 
 func (r *reader) full() bool { return len(r.found) > maxKeys }
-
-// said returns the warnings, and how many there are beyond.
-func (r *reader) said() Warnings {
-	if r.unsaid == 0 {
-		return r.warnings
-	}
-	return append(r.warnings, fmt.Sprintf("and %d more", r.unsaid))
-}
 
 func (r *reader) read(s Secret, format Format) error {
 	if format == Map {
@@ -252,7 +254,7 @@ func (r *reader) keys() *Keys {
 		}
 		first[p.digest] = p.key
 	}
-	keys := &Keys{all: make([]key, 0, len(first))}
+	keys := newKeys(len(first))
 	seen := make(map[digest]bool, len(first))
 	for _, p := range r.found {
 		switch {
@@ -267,6 +269,20 @@ func (r *reader) keys() *Keys {
 	}
 	keys.makeIndex()
 	return keys
+}
+
+// newKeys keeps a key that is the only one beside the rest: a request for one of many
+// Apps finds neither in the processor's cache.
+func newKeys(n int) *Keys {
+	if n != 1 {
+		return &Keys{all: make([]key, 0, n)}
+	}
+	one := new(struct {
+		Keys
+		key [1]key
+	})
+	one.all = one.key[:0]
+	return &one.Keys
 }
 
 func (k key) equal(other key) bool {

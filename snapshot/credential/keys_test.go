@@ -18,6 +18,9 @@ import (
 
 var now = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// at is a clock that stands still.
+func at(t time.Time) func() time.Time { return func() time.Time { return t } }
+
 // data is a Secret of type Opaque.
 type data map[string]string
 
@@ -52,7 +55,7 @@ func read(t *testing.T, s data, spec credential.Spec) (*credential.Keys, credent
 }
 
 func owner(keys *credential.Keys, value string) string {
-	client, result := keys.Find(value, now)
+	client, result := keys.Find(value, at(now))
 	switch result {
 	case credential.Valid:
 		return client

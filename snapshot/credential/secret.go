@@ -37,13 +37,27 @@ func (p place) String() string {
 	return fmt.Sprintf("key %q: %s %d", p.dataKey, p.unit, p.number)
 }
 
+// notes are the Warnings about one Secret while it is read.
+type notes struct {
+	warnings Warnings
+	unsaid   int // warnings beyond the bound
+}
+
 // warn counts what is not said any more.
-func (r *reader) warn(at place, format string, args ...any) {
-	if len(r.warnings) < mostWarnings {
-		r.warnings = append(r.warnings, at.String()+": "+fmt.Sprintf(format, args...))
+func (n *notes) warn(at place, format string, args ...any) {
+	if len(n.warnings) < mostWarnings {
+		n.warnings = append(n.warnings, at.String()+": "+fmt.Sprintf(format, args...))
 		return
 	}
-	r.unsaid++
+	n.unsaid++
+}
+
+// said returns the warnings, and how many there are beyond.
+func (n *notes) said() Warnings {
+	if n.unsaid == 0 {
+		return n.warnings
+	}
+	return append(n.warnings, fmt.Sprintf("and %d more", n.unsaid))
 }
 
 // clean trims what editors and copied headers add to a value. The empty string is
@@ -66,6 +80,13 @@ func cutBearer(value string) (string, bool) {
 		return value, false
 	}
 	return strings.TrimSpace(value[len(bearer):]), true
+}
+
+// Clean returns a value without the white space that editors add, or false if no
+// header could carry it.
+func Clean(value string) (string, bool) {
+	value = strings.TrimSpace(value)
+	return value, presentable(value)
 }
 
 // presentable reports whether a value can be sent in a header (RFC 9110 section

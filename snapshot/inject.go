@@ -1,0 +1,114 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/authz-bridge/authz-bridge/snapshot/credential"
+)
+
+// InjectLabel is what a Secret must be labelled with, as "true", for its bytes to
+// be given to an app behind: write access to the Registry must not become read
+// access to Secrets.
+const InjectLabel = "authz-bridge/inject"
+
+// Injection is what the app behind is given: the App's own bytes.
+type Injection struct {
+	// At is Authorization, or a cookie: other headers are printed by Caddy's log.
+	At Place
+	// DataKey is the data key that holds the value.
+	DataKey string
+}
+
+func (i *Injection) equal(other *Injection) bool {
+	if i == nil || other == nil {
+		return i == other
+	}
+	return *i == *other
+}
+
+type rawInject struct {
+	rawPlace
+	Key optionalText `json:"key"`
+}
+
+// readInject takes the place first, so that it is known whatever else is wrong.
+func (p *Policy) readInject(raw rawText, dataKey string) error {
+	if !raw.set {
+		return nil
+	}
+	var written *rawInject
+	strict, err := kjson.UnmarshalStrict(raw.text, &written)
+	switch {
+	case err != nil:
+		return fmt.Errorf("inject: %w", explain(err))
+	case len(strict) > 0:
+		return fmt.Errorf("inject: %w", explainAll(strict))
+	case written == nil:
+		return errors.New("inject: is empty; leave the field out")
+	}
+	place, err := written.check()
+	if err != nil {
+		return fmt.Errorf("inject.%w", err)
+	}
+	p.Inject = &Injection{At: place, DataKey: dataKey}
+	if place.Header != "" && place.Header != authorization {
+		return fmt.Errorf("inject.header: %s would be printed by Caddy's debug log; use Authorization or a cookie", place.Header)
+	}
+	if written.Key.set {
+		p.Inject.DataKey = written.Key.value
+	}
+	if !ValidDataKey(p.Inject.DataKey) {
+		return errors.New("inject.key: missing; name the key that holds the value")
+	}
+	return nil
+}
+
+// injection reads what is given to the app behind.
+func (a *App) injection(secret *Secret) (Reason, string) {
+	if a.Inject == nil {
+		return ReasonAllowed, ""
+	}
+	if !secret.MayInject() {
+		return ReasonSecretInvalid, fmt.Sprintf("secret %s: is not labelled %s: \"true\", so inject may not give it away; let its owner set the label",
+			secret.Key(), InjectLabel)
+	}
+	raw, ok := secret.Value(a.Inject.DataKey)
+	if !ok {
+		return ReasonSecretKeyAbsent, fmt.Sprintf("secret %s: key %q: does not exist; add it, or name another in inject.key", secret.Key(), a.Inject.DataKey)
+	}
+	value, ok := credential.Clean(raw)
+	if hasScheme(value, a.Inject.At.Scheme) {
+		value = strings.TrimSpace(value[len(a.Inject.At.Scheme):])
+	}
+	if !ok || a.Inject.At.Cookie != "" && strings.ContainsAny(value, " \",;\\") {
+		return ReasonSecretInvalid, fmt.Sprintf("secret %s: key %q: is no value that a header or cookie can carry", secret.Key(), a.Inject.DataKey)
+	}
+	a.injected = value
+	return ReasonAllowed, ""
+}
+
+// inject gives the app behind the App's own bytes, and nothing of the caller's in
+// their place. A path that is public gets none: whoever asks for it would act with
+// them.
+func (a *App) inject(h map[string][]string, reason Reason) {
+	if a.Inject == nil {
+		return
+	}
+	at := a.Inject.At
+	if at.Cookie == "" {
+		delete(h, at.Header)
+		if reason == ReasonAllowed {
+			h[at.Header] = []string{strings.TrimSpace(at.Scheme + " " + a.injected)}
+		}
+		return
+	}
+	at.remove(h)
+	if reason == ReasonAllowed {
+		h["Cookie"] = []string{strings.Join(append(slices.Clone(h["Cookie"]), at.Cookie+"="+a.injected), "; ")}
+	}
+}
