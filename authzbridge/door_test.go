@@ -176,7 +176,11 @@ func (d *door) send(host string, h http.Header) answer {
 }
 
 func (d *door) trySend(host string, h http.Header) (answer, error) {
-	r, err := http.NewRequest(http.MethodGet, "http://"+d.site+"/", nil)
+	return d.trySendTo("/", host, h)
+}
+
+func (d *door) trySendTo(path, host string, h http.Header) (answer, error) {
+	r, err := http.NewRequest(http.MethodGet, "http://"+d.site+path, nil)
 	if err != nil {
 		return answer{}, err
 	}

@@ -87,7 +87,7 @@ var (
 	hostnamesDesc  = desc("hostnames", "Different hostnames of the Registry, wildcards included.")
 	stateDesc      = desc("state", "1 for the state that the Mirror is in.", "state")
 	readyDesc      = desc("ready", "1 if requests can be answered.")
-	hashesDesc     = desc("password_hashes_total", "Password hashes computed. Those that were right are remembered, so a rise without an end is a flood.")
+	hashesDesc     = desc("password_hashes_total", "Password hashes computed. A right one is remembered (but for {SHA}, which costs nothing), so a steep rise is a flood.")
 	degradedDesc   = desc("degraded", "1 for each reason for which the Mirror is degraded now.", "reason")
 )
 

@@ -1,9 +1,15 @@
 package authzbridge_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/authz-bridge/authz-bridge/mirror/kube/kubetest"
 )
@@ -65,4 +71,32 @@ func document(apps ...string) string {
 func app(name string, hostnames ...string) string {
 	return fmt.Sprintf("name: %s\nhostnames: ['%s']\nsecretRef: {name: %s, key: token}",
 		name, strings.Join(hostnames, "', '"), name)
+}
+
+// alter changes the Secret of an App, or makes it.
+func (w *town) alter(name string, change func(*corev1.Secret)) {
+	w.tb.Helper()
+	ctx, secrets := context.Background(), w.AdminClient().CoreV1().Secrets(w.namespace)
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		change(secret)
+		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+		require.NoError(w.tb, err)
+		return
+	}
+	require.NoError(w.tb, err)
+	if change(secret); secret.Type == "" {
+		secret.Type = corev1.SecretTypeOpaque
+	}
+	_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
+	require.NoError(w.tb, err)
+}
+
+func bytesOf(data map[string]string) map[string][]byte {
+	values := make(map[string][]byte, len(data))
+	for key, value := range data {
+		values[key] = []byte(value)
+	}
+	return values
 }
