@@ -163,10 +163,11 @@ func identify(r *http.Request, identity string) {
 // decide also takes from the request what looks like a header that matters, and is
 // none.
 func (h *Handler) decide(v *verdict, r *http.Request, apps *snapshot.Apps) snapshot.Decision {
+	// Trailers come after this, whatever they were said to be, and some take them for
+	// headers; they may be discarded (RFC 9110 section 6.5.1).
+	r.Trailer = nil
 	if apps != nil {
 		apps.RemoveAliases(r.Header)
-		apps.RemoveAliases(r.Trailer)
-		apps.ScrubAll(r.Trailer)
 	}
 	d := h.bridge.decider.Decide(v.snapshot, snapshot.Request{
 		Host:               r.Host,

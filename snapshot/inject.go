@@ -81,15 +81,27 @@ func (a *App) injection(secret *Secret) (Reason, string) {
 	if !ok {
 		return ReasonSecretKeyAbsent, fmt.Sprintf("secret %s: key %q: does not exist; add it, or name another in inject.key", secret.Key(), a.Inject.DataKey)
 	}
-	value, ok := credential.Clean(raw)
-	if hasScheme(value, a.Inject.At.Scheme) {
-		value = strings.TrimSpace(value[len(a.Inject.At.Scheme):])
-	}
+	value, ok := a.Inject.clean(raw)
 	if !ok || a.Inject.At.Cookie != "" && strings.ContainsAny(value, " \",;\\") {
 		return ReasonSecretInvalid, fmt.Sprintf("secret %s: key %q: is no value that a header or cookie can carry", secret.Key(), a.Inject.DataKey)
 	}
 	a.injected = value
 	return ReasonAllowed, ""
+}
+
+// clean takes a scheme that is stored with the value for what it is, also if the
+// value was lost.
+func (i *Injection) clean(raw string) (string, bool) {
+	value, ok := credential.Clean(raw)
+	scheme := i.At.Scheme
+	switch {
+	case scheme == "":
+	case strings.EqualFold(value, scheme):
+		return "", false
+	case hasScheme(value, scheme):
+		return strings.TrimSpace(value[len(scheme):]), ok
+	}
+	return value, ok
 }
 
 // inject gives the app behind the App's own bytes, and nothing of the caller's in

@@ -123,7 +123,7 @@ func labelled(t *testing.T, may bool, e entry, data map[string][]byte) *snapshot
 }
 
 func TestTheAppBehindIsGivenWhatTheSecretsOwnerLetsGo(t *testing.T) {
-	data := map[string][]byte{"token": []byte("a"), "up": []byte("stored\n"), "bearer": []byte("Bearer stored"), "bad": []byte("a\nb"), "semi": []byte("a;b")}
+	data := map[string][]byte{"token": []byte("a"), "up": []byte("stored\n"), "bearer": []byte("Bearer stored"), "bad": []byte("a\nb"), "lost": []byte("Bearer "), "semi": []byte("a;b")}
 	inject := func(fields ...any) entry {
 		e := object{}
 		for i := 0; i < len(fields); i += 2 {
@@ -137,7 +137,10 @@ func TestTheAppBehindIsGivenWhatTheSecretsOwnerLetsGo(t *testing.T) {
 		assert.Contains(t, apps.At(0).Detail, `is not labelled authz-bridge/inject: "true"`)
 	})
 	t.Run("nor what no header can carry", func(t *testing.T) {
-		for _, e := range []entry{inject("header", "Authorization", "key", "bad"), inject("cookie", "c", "key", "semi")} {
+		for _, e := range []entry{
+			inject("header", "Authorization", "key", "bad"), inject("cookie", "c", "key", "semi"),
+			inject("header", "Authorization", "scheme", "Bearer", "key", "lost"),
+		} {
 			assert.Equal(t, snapshot.ReasonSecretInvalid, labelled(t, true, e, data).At(0).Reason)
 		}
 		apps := labelled(t, true, inject("header", "Authorization", "key", "none"), data)

@@ -74,8 +74,12 @@ func (r *reader) clean(at place, value string) string {
 	return cleaned
 }
 
+// cutBearer finds the prefix alone as well: a template that has lost its value.
 func cutBearer(value string) (string, bool) {
 	const bearer = "Bearer "
+	if strings.EqualFold(value, strings.TrimSpace(bearer)) {
+		return "", true
+	}
 	if len(value) < len(bearer) || !strings.EqualFold(value[:len(bearer)], bearer) {
 		return value, false
 	}
