@@ -116,7 +116,7 @@ fuzz: ## fuzz each target for FUZZTIME (30s)
 	while IFS=: read -r file func; do \
 		target="$${func#func }"; \
 		echo "== $$target in $$(dirname "$$file")"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null; \
 	done
 
 ##############################################################################

@@ -116,30 +116,49 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	v := verdictOf(r)
 	h.bridge.fill(r.Context(), v)
 	apps, _ := h.bridge.apps(v)
-	v.decision, v.generation = h.decide(v, r, apps), v.snapshot.Generation()
+	guards := apps.Guards() // outlives the Snapshot, which is let go of
+	// Trailers come after this, whatever they were said to be, and some take them for
+	// headers; they may be discarded (RFC 9110 section 6.5.1).
+	trailers := len(r.Trailer) > 0
+	r.Trailer = nil
+	guards.RemoveAliases(r.Header)
+	v.decision, v.generation = h.decide(v, r), v.snapshot.Generation()
 	h.bridge.count(v.snapshot, v.decision)
+	v.release()
+	var err error
 	switch {
 	case v.decision.Outcome() == snapshot.Allow:
 		apps.Prepare(r.Header, v.decision)
-	case h.passes(v.decision, apps):
-		apps.ScrubIdentities(r.Header)
-	default:
-		return h.refuse(w, r, v)
-	}
-	v.release()
-	if v.decision.Identity != "" {
 		identify(r, v.decision.Identity)
+		err = next.ServeHTTP(w, r)
+	case h.passes(v.decision, apps):
+		guards.ScrubIdentities(r.Header)
+		err = next.ServeHTTP(w, r)
+	default:
+		err = h.refuse(w, r, v)
 	}
-	return next.ServeHTTP(w, r)
+	if err == nil {
+		return nil
+	}
+	// An error route may send the request anywhere, so it loses the credentials of
+	// every App, those that were injected as well.
+	guards.ScrubAll(r.Header)
+	return withoutTrailers(w, err, trailers)
 }
 
-// refuse answers with an error. An error route may send the request anywhere, so it
-// loses the keys of every App.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, v *verdict) error {
-	if apps, ok := h.bridge.apps(v); ok {
-		apps.ScrubAll(r.Header)
+// withoutTrailers answers itself for a request with trailers: an error route would
+// get them, for it has the request as it came.
+func withoutTrailers(w http.ResponseWriter, err error, trailers bool) error {
+	failed, ok := err.(caddyhttp.HandlerError) //nolint:errorlint // as Caddy's own routes look at it
+	if !trailers || !ok || failed.StatusCode == 0 {
+		return err
 	}
-	v.release()
+	w.WriteHeader(failed.StatusCode)
+	return nil
+}
+
+// refuse returns the error to answer with.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, v *verdict) error {
 	if c := h.logger.Check(zapcore.DebugLevel, "request not authorized"); c != nil {
 		c.Write(zap.String("host", r.Host), zap.Object("decision", v))
 	}
@@ -155,32 +174,24 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, v *verdict) err
 // identify sets the placeholder that the access log takes for the user. It is set
 // over what an earlier handler may have said.
 func identify(r *http.Request, identity string) {
+	if identity == "" {
+		return
+	}
 	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 		repl.Set("http.auth.user.id", identity)
 	}
 }
 
-// decide also takes from the request what looks like a header that matters, and is
-// none.
-func (h *Handler) decide(v *verdict, r *http.Request, apps *snapshot.Apps) snapshot.Decision {
-	// Trailers come after this, whatever they were said to be, and some take them for
-	// headers; they may be discarded (RFC 9110 section 6.5.1).
-	r.Trailer = nil
-	if apps != nil {
-		apps.RemoveAliases(r.Header)
-	}
-	d := h.bridge.decider.Decide(v.snapshot, snapshot.Request{
+func (h *Handler) decide(v *verdict, r *http.Request) snapshot.Decision {
+	return h.bridge.decider.Decide(v.snapshot, snapshot.Request{
 		Host:               r.Host,
 		Method:             r.Method,
 		URL:                r.URL,
 		Header:             r.Header,
 		Caller:             (*caller)(r),
+		Before:             v.decision,
 		RequireCredentials: h.RequireCredentials,
 	})
-	if v.proves(d) {
-		return v.decision
-	}
-	return d
 }
 
 // passes reports whether the host of no App is let through. A Registry that is

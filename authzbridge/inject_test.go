@@ -83,7 +83,7 @@ func TestTheAppBehindIsGivenTheAppsBytesInPlaceOfTheCallers(t *testing.T) {
 	d.answers("shop.example.com", http.StatusOK)
 	for host, want := range map[string]struct{ authorization, cookie string }{
 		"shop.example.com":   {"Bearer 0ld-upstream", "session=of-the-caller; theme=dark"},
-		"cookie.example.com": {"Bearer of-the-caller", "theme=dark; session=0ld-session"},
+		"cookie.example.com": {"Bearer of-the-caller", "session=0ld-session; theme=dark"},
 	} {
 		h := d.send(host, ofACaller()).behind(t)
 		assert.Equal(t, []string{want.authorization}, h["Authorization"], host)

@@ -28,20 +28,6 @@ type verdict struct {
 // as a WebSocket, must not keep a whole generation in memory.
 func (v *verdict) release() { v.snapshot = nil }
 
-// proves reports whether the request has proved itself before, by a credential that
-// was then removed, or replaced by what the app behind is given: a second handler
-// asks again.
-func (v *verdict) proves(d snapshot.Decision) bool {
-	if v.decision.Identity == "" || v.decision.App != d.App {
-		return false
-	}
-	switch d.Reason {
-	case snapshot.ReasonCredentialsMissing, snapshot.ReasonCredentialsInvalid, snapshot.ReasonPublic:
-		return true
-	}
-	return false
-}
-
 // verdictOf returns the verdict of a request; a new one shows in the placeholders
 // and in the access log.
 func verdictOf(r *http.Request) *verdict {

@@ -53,7 +53,7 @@ type App struct {
 }
 
 // newApp resolves an entry against the Objects.
-func newApp(e *Entry, index int, o Objects) *App {
+func newApp(e *Entry, index int, o Objects, shared readings) *App {
 	a := &App{
 		Name:       e.Name,
 		Index:      index,
@@ -68,7 +68,7 @@ func newApp(e *Entry, index int, o Objects) *App {
 		a.Reason, a.Detail = ReasonAppInvalid, e.Err.Error()
 		return a
 	}
-	a.Reason, a.Detail = a.readSecret(o.Secret(e.SecretRef.Secret))
+	a.Reason, a.Detail = a.readSecret(o.Secret(e.SecretRef.Secret), shared)
 	a.SecretReady = a.Reason == ReasonAllowed
 	if a.expired(o.Now) {
 		a.Reason, a.Detail = ReasonAppExpired, "expired at "+a.ExpiresAt.UTC().Format(time.RFC3339)
@@ -76,8 +76,9 @@ func newApp(e *Entry, index int, o Objects) *App {
 	return a
 }
 
-// readSecret judges the App's bytes: they are there, and not empty.
-func (a *App) readSecret(state SecretState) (Reason, string) {
+// readSecret judges the App's bytes: they are there, not empty, and everything that
+// the App wants of them can be read.
+func (a *App) readSecret(state SecretState, shared readings) (Reason, string) {
 	ref := a.SecretRef
 	switch state.Status {
 	case SecretPending:
@@ -95,7 +96,7 @@ func (a *App) readSecret(state SecretState) (Reason, string) {
 	if reason, detail := a.injection(secret); reason != ReasonAllowed {
 		return reason, detail
 	}
-	return a.readProof(secret)
+	return a.readProof(secret, shared)
 }
 
 // judge asks that the bytes are there and not empty.

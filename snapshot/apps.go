@@ -11,7 +11,7 @@ import (
 type Apps struct {
 	registryPresent bool
 	index           index
-	guards          guards
+	guards          *Guards
 	apps            []*App
 	due             time.Time
 }

@@ -12,6 +12,7 @@ type AppsBuilder struct {
 	last     *Apps
 	referrer map[Key][]int // the Apps of a Secret
 	expiring []int         // the Apps that have an expiry
+	shared   readings      // of the build that is under way
 }
 
 // NewAppsBuilder returns a Builder of the View *Apps.
@@ -22,7 +23,9 @@ func (*AppsBuilder) Name() string { return "apps" }
 
 // Build implements Builder. It returns an *Apps and never an error.
 func (b *AppsBuilder) Build(o Objects) (any, error) {
+	b.shared = make(readings)
 	next := b.resolve(o)
+	b.shared = nil
 	if b.last != nil && b.last.equal(next) {
 		return b.last, nil
 	}
@@ -87,7 +90,7 @@ func (b *AppsBuilder) resolveChanged(o Objects) *Apps {
 
 // app resolves an entry, and shares the App of the last View if it is equal.
 func (b *AppsBuilder) app(e *Entry, index int, o Objects) *App {
-	next := newApp(e, index, o)
+	next := newApp(e, index, o, b.shared)
 	if b.last == nil || index >= len(b.last.apps) {
 		return next
 	}

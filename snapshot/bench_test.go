@@ -230,3 +230,45 @@ func BenchmarkDecideByAPIKey(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRefusal has 10,000 Apps with a cookie and a header each of their own: what
+// a refused request costs must follow from the request.
+func BenchmarkRefusal(b *testing.B) {
+	entries := make([]entry, 10_000)
+	for i, name := range randomNames(len(entries)) {
+		entries[i] = app(name, name+".example.com").with("anyOf", list{apiKey(object{"cookie": name}, object{"header": "X-" + name})})
+	}
+	apps := open(b, entries...)
+	cookie := strings.TrimSuffix(strings.Repeat("some=cookie; ", 600), "; ")
+	b.ReportAllocs()
+	for b.Loop() {
+		h := headers{"Cookie": {cookie}, "Accept": {"*/*"}, "X-Other": {"a"}}
+		apps.Guards().ScrubAll(h)
+	}
+}
+
+// BenchmarkBuildOfSharedSecret has 100 Apps with one large Secret: it is read once.
+func BenchmarkBuildOfSharedSecret(b *testing.B) {
+	var lines strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&lines, "user-%d:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=\n", i)
+	}
+	entries := make([]entry, 100)
+	for i := range entries {
+		name := fmt.Sprintf("app-%d", i)
+		entries[i] = app(name, name+".example.com").
+			with("secretRef", entry{"namespace": "shop", "name": "shared", "key": "auth"}).
+			with("anyOf", list{object{"basic": object{}}})
+	}
+	reg := registry(b, entries...)
+	key := snapshot.Key{Namespace: "shop", Name: "shared"}
+	o := snapshot.NewObjects(start, reg, map[snapshot.Key]snapshot.SecretState{
+		key: snapshot.Present(secret(key, "1", map[string]string{"auth": lines.String()})),
+	})
+	b.ReportAllocs()
+	for b.Loop() {
+		if apps := build(b, o); apps.At(99).Reason != snapshot.ReasonAllowed {
+			b.Fatal(apps.At(99).Detail)
+		}
+	}
+}

@@ -21,6 +21,9 @@ type Request struct {
 	Header map[string][]string
 	// Caller tells who sends it; without one, no App that asks is opened.
 	Caller Caller
+	// Before is what was decided of this very request before, if anything was: a caller
+	// that has proved itself need not do so again, now that the credential is gone.
+	Before Decision
 	// RequireCredentials makes an App that asks for none invalid.
 	RequireCredentials bool
 }
@@ -95,6 +98,8 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 		return made
 	}
 	switch {
+	case r.Before.Identity != "" && r.Before.App == app:
+		return r.Before
 	case app.PassPreflight && isPreflight(r):
 		made.Reason = ReasonPreflight
 	case app.isPublic(r):

@@ -37,7 +37,7 @@ type rawInject struct {
 }
 
 // readInject takes the place first, so that it is known whatever else is wrong.
-func (p *Policy) readInject(raw rawText, dataKey string) error {
+func (p *Policy) readInject(raw rawText) error {
 	if !raw.set {
 		return nil
 	}
@@ -55,17 +55,19 @@ func (p *Policy) readInject(raw rawText, dataKey string) error {
 	if err != nil {
 		return fmt.Errorf("inject.%w", err)
 	}
-	p.Inject = &Injection{At: place, DataKey: dataKey}
+	p.Inject = &Injection{At: place, DataKey: written.Key.value}
 	if place.Header != "" && place.Header != authorization {
 		return fmt.Errorf("inject.header: %s would be printed by Caddy's debug log; use Authorization or a cookie", place.Header)
-	}
-	if written.Key.set {
-		p.Inject.DataKey = written.Key.value
 	}
 	if !ValidDataKey(p.Inject.DataKey) {
 		return errors.New("inject.key: missing; name the key that holds the value")
 	}
-	return nil
+	for i := range p.AnyOf {
+		if slices.Contains(p.AnyOf[i].dataKeys(), p.Inject.DataKey) {
+			return fmt.Errorf("inject.key: %s is what callers prove themselves by; keep the value under a key of its own", p.Inject.DataKey)
+		}
+	}
+	return p.asks("inject")
 }
 
 // injection reads what is given to the app behind.
@@ -82,6 +84,10 @@ func (a *App) injection(secret *Secret) (Reason, string) {
 		return ReasonSecretKeyAbsent, fmt.Sprintf("secret %s: key %q: does not exist; add it, or name another in inject.key", secret.Key(), a.Inject.DataKey)
 	}
 	value, ok := a.Inject.clean(raw)
+	if credential.IsSomethingElse(value) {
+		return ReasonSecretInvalid, fmt.Sprintf("secret %s: key %q: holds what others prove themselves by; name the key of one value in inject.key",
+			secret.Key(), a.Inject.DataKey)
+	}
 	if !ok || a.Inject.At.Cookie != "" && strings.ContainsAny(value, " \",;\\") {
 		return ReasonSecretInvalid, fmt.Sprintf("secret %s: key %q: is no value that a header or cookie can carry", secret.Key(), a.Inject.DataKey)
 	}
@@ -121,6 +127,7 @@ func (a *App) inject(h map[string][]string, reason Reason) {
 	}
 	at.remove(h)
 	if reason == ReasonAllowed {
-		h["Cookie"] = []string{strings.Join(append(slices.Clone(h["Cookie"]), at.Cookie+"="+a.injected), "; ")}
+		// First, for where two have one name many take the first.
+		h["Cookie"] = []string{strings.Join(append([]string{at.Cookie + "=" + a.injected}, h["Cookie"]...), "; ")}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -89,9 +90,12 @@ type rawKeys struct {
 	Format optionalText `json:"format"`
 }
 
-// mostWays bounds the ways and the places of one App: each is looked at for each
-// request.
-const mostWays = 8
+// mostWays bounds the ways, and the places of one; mostPlaces those of all: each is
+// looked at for each request.
+const (
+	mostWays   = 8
+	mostPlaces = 16
+)
 
 // readAnyOf takes what could be read of a list that is wrong: a policy that is empty
 // or not understood must not open the App, and its callers send keys all the same.
@@ -115,6 +119,7 @@ func parseAnyOf(text []byte, dataKey string) ([]Method, error) {
 	}
 	var methods []Method
 	var wrong error
+	places := 0
 	if len(raw) > mostWays {
 		wrong = fmt.Errorf(": has more than %d ways", mostWays)
 	}
@@ -127,6 +132,9 @@ func parseAnyOf(text []byte, dataKey string) ([]Method, error) {
 			wrong = fmt.Errorf("[%d]%w", i, err)
 		}
 		methods = append(methods, m)
+		if places += len(m.From); places > mostPlaces && wrong == nil {
+			wrong = fmt.Errorf(": has more than %d places", mostPlaces)
+		}
 	}
 	return methods, wrong
 }
@@ -156,8 +164,42 @@ func parseMethod(text []byte, dataKey string) (Method, error) {
 		return m, fmt.Errorf(": %w", explain(err))
 	case len(strict) > 0:
 		return m, fmt.Errorf(": %w; this release knows apiKey, basic and jwt", explainAll(strict))
+	case wrong == nil:
+		wrong = findNull(text)
 	}
 	return m, wrong
+}
+
+// findNull refuses what the decoder takes for absence: only absence has a default.
+func findNull(text []byte) error {
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	if path, found := pathOfNull(value); found {
+		return fmt.Errorf("%s: is null; write a value, or leave the field out", path)
+	}
+	return nil
+}
+
+func pathOfNull(value any) (path string, found bool) {
+	switch v := value.(type) {
+	case nil:
+		return "", true
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if path, found := pathOfNull(v[name]); found {
+				return "." + name + path, true
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if path, found := pathOfNull(item); found {
+				return fmt.Sprintf("[%d]%s", i, path), true
+			}
+		}
+	}
+	return "", false
 }
 
 // method returns with an error the places that could be read all the same.

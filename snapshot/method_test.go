@@ -165,8 +165,8 @@ func TestTheAppBehindIsGivenWhatTheSecretsOwnerLetsGo(t *testing.T) {
 		},
 		"in a cookie": {
 			inject("cookie", "session", "key", "up"),
-			headers{"X-Api-Key": {"a"}, "Cookie": {"x=y; session=of-the-caller", "z=1"}},
-			headers{"Cookie": {"x=y; z=1; session=stored"}},
+			headers{"X-Api-Key": {"a"}, "Cookie": {"x=y; session=of-the-caller; ses%73ion=1; SESSION[a]=2", "z=1"}},
+			headers{"Cookie": {"session=stored; x=y; z=1"}},
 			headers{"Cookie": {"x=y", "z=1"}},
 		},
 	} {
@@ -195,7 +195,7 @@ func TestTheAppBehindIsToldWhoTheCallerIsByNobodyElse(t *testing.T) {
 	send := func(host string, more headers) (headers, snapshot.Decision) {
 		h := clone(forged)
 		maps.Copy(h, more)
-		apps.RemoveAliases(h)
+		apps.Guards().RemoveAliases(h)
 		d := decider(start).Decide(publish(apps), snapshot.Request{Host: host, Header: h})
 		if d.Outcome() == snapshot.Allow {
 			apps.Prepare(h, d)
@@ -215,11 +215,11 @@ func TestTheAppBehindIsToldWhoTheCallerIsByNobodyElse(t *testing.T) {
 
 	h, d = send("shop.example.com", nil)
 	require.Equal(t, snapshot.ReasonCredentialsMissing, d.Reason)
-	apps.ScrubAll(h)
+	apps.Guards().ScrubAll(h)
 	assert.Equal(t, headers{"Connection": {"close"}}, h)
 
 	h, _ = send("unknown.example.com", nil)
-	apps.ScrubIdentities(h)
+	apps.Guards().ScrubIdentities(h)
 	assert.Equal(t, headers{"Connection": {"close"}}, h)
 }
 
@@ -240,4 +240,69 @@ func TestAppsThatAreWrittenAlikeShareTheirPolicy(t *testing.T) {
 	assert.Same(t, e[0].Policy, e[1].Policy)
 	assert.NotSame(t, e[0].Policy, e[2].Policy)
 	assert.Equal(t, "other", e[3].AnyOf[0].DataKey)
+}
+
+func TestAKeyIsNoClientBecauseItIsThere(t *testing.T) {
+	published := `{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}`
+	data := map[string]string{"alice": "a", "bob": "b", "one": "root:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=", "two": published, "up": "upstream", "signing": hmacKey}
+	for _, format := range []string{"auto", "map"} {
+		e := shop.with("secretRef", object{"name": "shop", "namespace": "shop"}).
+			with("anyOf", list{
+				object{"apiKey": object{"from": list{inHeader}, "format": format}},
+				object{"jwt": object{"key": "signing", "format": "hmac", "algorithms": list{"HS256"}}},
+			}).
+			with("inject", object{"header": "Authorization", "key": "up"})
+		values := make(map[string][]byte)
+		for k, v := range data {
+			values[k] = []byte(v)
+		}
+		apps := labelled(t, true, e, values)
+		require.Equal(t, snapshot.ReasonAllowed, apps.At(0).Reason, apps.At(0).Detail)
+		for name, value := range data {
+			want := snapshot.ReasonCredentialsInvalid
+			if name == "alice" || name == "bob" {
+				want = snapshot.ReasonAllowed
+			}
+			assert.Equal(t, want, ask(apps, headers{"X-Api-Key": {value}}).Reason, "%s, format %s", name, format)
+		}
+	}
+}
+
+func TestACallerThatHasProvedItselfNeedNotDoSoAgain(t *testing.T) {
+	apps := guarded(t, list{apiKey(inHeader)}, map[string]string{"alice": "a", "bob": "b"})
+	first := ask(apps, headers{"X-Api-Key": {"a"}})
+	second := func(before snapshot.Decision, h headers) snapshot.Decision {
+		return decider(start).Decide(publish(apps), snapshot.Request{Host: "shop.example.com", Header: h, Before: before})
+	}
+	assert.Equal(t, first, second(first, nil))
+	assert.Equal(t, "alice", second(first, headers{"X-Api-Key": {"b"}}).Identity, "whatever is there now")
+	assert.Equal(t, snapshot.ReasonCredentialsMissing, second(snapshot.Decision{App: first.App, Reason: snapshot.ReasonPublic}, nil).Reason)
+	other := guarded(t, list{apiKey(inHeader)}, map[string]string{"alice": "a"})
+	assert.Equal(t, snapshot.ReasonCredentialsMissing, second(ask(other, headers{"X-Api-Key": {"a"}}), nil).Reason, "for another App")
+}
+
+func TestNoTunnelIsOpenedPastTheChecks(t *testing.T) {
+	apps := guarded(t, list{apiKey(inHeader)}, map[string]string{"alice": "a"})
+	for upgrade, c := range map[string]struct{ allowed, public bool }{
+		"websocket": {true, true}, "WebSocket": {true, true}, "SPDY/3.1": {true, false},
+		"h2c": {}, "H2C": {}, "websocket, h2c": {}, "TLS/1.3": {}, "HTTP/2.0": {},
+	} {
+		for reason, stays := range map[snapshot.Reason]bool{snapshot.ReasonAllowed: c.allowed, snapshot.ReasonPublic: c.public, snapshot.ReasonPreflight: c.public} {
+			h := headers{"Upgrade": {upgrade}, "Http2-Settings": {"x"}}
+			apps.Prepare(h, snapshot.Decision{App: apps.At(0), Reason: reason})
+			assert.Equal(t, stays, len(h["Upgrade"]) > 0, "%s %s", upgrade, reason)
+		}
+	}
+	h := headers{"Upgrade": {"websocket", "h2c"}}
+	apps.Prepare(h, snapshot.Decision{App: apps.At(0), Reason: snapshot.ReasonAllowed})
+	assert.Empty(t, h)
+}
+
+func TestHeadersWithAMeaningOfTheirOwnAreNoIdentity(t *testing.T) {
+	for _, name := range []string{"Accept", "Sec-WebSocket-Key", "Origin", "Content-Encoding", "If-Match", "range", "X-Csrf-Token", "user-agent", "X-Real-IP", "Upgrade"} {
+		reg := registry(t, shop.with("anyOf", list{apiKey(inHeader)}).with("identityHeader", name))
+		assert.ErrorContains(t, reg.Entries()[0].Err, "has another meaning", name)
+	}
+	reg := registry(t, shop.with("anyOf", list{apiKey(inHeader)}).with("identityHeader", "X-Forwarded-User"))
+	assert.NoError(t, reg.Entries()[0].Err)
 }

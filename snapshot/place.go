@@ -82,19 +82,30 @@ func (o optionalText) header() (string, error) {
 		return "", fmt.Errorf("%s is no name of a header; use letters, digits and hyphens", o.quote())
 	}
 	name := textproto.CanonicalMIMEHeaderKey(o.value)
-	if slices.Contains(unfitHeaders, name) {
+	if unfit(name) {
 		return "", fmt.Errorf("%s has another meaning in HTTP; use one of your own, or Authorization", name)
 	}
 	return name, nil
 }
 
+// unfit reports whether a header has a meaning of its own: whatever an App does with
+// it would be done to the requests for other Apps as well.
+func unfit(name string) bool {
+	return slices.Contains(unfitHeaders, name) ||
+		slices.ContainsFunc(unfitPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 // unfitHeaders carry something else, or end at the next hop (RFC 9110 section
 // 7.6.1), or are made anew by Go or by Caddy's reverse proxy.
 var unfitHeaders = []string{
-	"Connection", "Content-Length", "Content-Type", "Cookie", "Forwarded", "Host", "Keep-Alive", "Proxy-Authorization",
-	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Via",
-	"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+	"Accept", "Cache-Control", "Connection", "Cookie", "Date", "Expect", "Forwarded", "From", "Host", "Keep-Alive", "Link",
+	"Max-Forwards", "Origin", "Pragma", "Prefer", "Priority", "Proxy-Authorization", "Proxy-Connection", "Range", "Referer",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent", "Via", "Warning",
+	"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Proto", "X-Forwarded-Server",
+	"X-Real-Ip", "X-Request-Id", "X-Requested-With", "X-Csrf-Token", "Traceparent", "Tracestate",
 }
+
+var unfitPrefixes = []string{"Accept-", "Access-Control-", "Content-", "Http2-", "If-", "Sec-"}
 
 // isToken reports whether s is made of letters, digits and some other bytes.
 func isToken(s, others string) bool {

@@ -97,12 +97,12 @@ func (raw *rawPolicy) parse(dataKey string) (*Policy, error) {
 	p := &Policy{Strip: !raw.Strip.set || raw.Strip.value}
 	var wrong error
 	for _, err := range []error{
-		raw.checkStrip(),
 		p.readAnyOf(raw.AnyOf, dataKey),
+		p.checkStrip(raw.Strip),
 		p.readPublic(raw.Public),
 		p.readPreflight(raw.Preflight),
 		p.readIdentityHeader(raw.IdentityHeader),
-		p.readInject(raw.Inject, dataKey),
+		p.readInject(raw.Inject),
 	} {
 		if wrong == nil {
 			wrong = err
@@ -111,9 +111,12 @@ func (raw *rawPolicy) parse(dataKey string) (*Policy, error) {
 	return p, wrong
 }
 
-func (raw *rawPolicy) checkStrip() error {
-	if raw.Strip.wrong {
+func (p *Policy) checkStrip(strip optionalBool) error {
+	switch {
+	case strip.wrong:
 		return errors.New("strip: is neither true nor false")
+	case strip.set:
+		return p.asks("strip")
 	}
 	return nil
 }

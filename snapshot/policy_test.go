@@ -133,6 +133,9 @@ func TestAnyOfThatIsWrongNeverOpensTheApp(t *testing.T) {
 		"claim of a number":           {list{byToken(object{"claims": object{"level": 3}})}, "claims.level: 3 is no value of a claim"},
 		"claim of none":               {list{byToken(object{"claims": object{"team": list{}}})}, "claims.team: list 1 to 32 values"},
 		"claim of null":               {list{byToken(object{"claims": object{"team": nil}})}, "claims.team: null is no value"},
+		"a kind of null beside one":   {list{object{"apiKey": nil, "basic": object{}}}, "anyOf[0].apiKey: is null"},
+		"token from null":             {list{byToken(object{"from": nil})}, "anyOf[0].jwt.from: is null"},
+		"too many places":             {slices.Repeat(list{apiKey(object{"cookie": "a"}, object{"cookie": "b"}, object{"cookie": "c"}, object{"cookie": "d"}, object{"cookie": "e"})}, 4), "has more than 16 places"},
 		"token from nowhere":          {list{byToken(object{"from": list{}})}, "anyOf[0].jwt.from: is missing"},
 		"kind in caps":                {list{object{"APIKEY": object{}}}, `unknown field "APIKEY"`},
 		"from nowhere":                {list{object{"apiKey": object{}}}, "anyOf[0].apiKey.from: is missing"},
@@ -287,7 +290,7 @@ func TestPlacesOfAWrongEntryAreGuardedAsFarAsTheyCanBeRead(t *testing.T) {
 			reg := registry(t, shop.with("anyOf", list{object{"apiKey": way}}))
 			require.Error(t, reg.Entries()[0].Err)
 			h := headers{"X-Api-Key": {"a"}}
-			build(t, snapshot.NewObjects(start, reg, allPresent(reg))).ScrubAll(h)
+			build(t, snapshot.NewObjects(start, reg, allPresent(reg))).Guards().ScrubAll(h)
 			assert.Empty(t, h)
 		})
 	}
@@ -313,7 +316,7 @@ func TestARefusedRequestLosesTheKeysOfEveryApp(t *testing.T) {
 	require.Error(t, reg.Entries()[0].Err, "an entry that is wrong has callers too")
 	apps := build(t, snapshot.NewObjects(start, reg, allPresent(reg)))
 	h := headers{"X-Api-Key": {"a"}, "Authorization": {"Bearer a"}, "Cookie": {"key=a; x=y"}, "X-Other": {"b"}}
-	apps.ScrubAll(h)
+	apps.Guards().ScrubAll(h)
 	assert.Equal(t, headers{"Cookie": {"x=y"}, "X-Other": {"b"}}, h)
 }
 
@@ -330,15 +333,17 @@ func TestAliasesOfKeyHeadersAreRemoved(t *testing.T) {
 		"X-Api-Key": {"a"}, "X_api_key": {"b"}, "X.Api.Key": {"c"}, "X_Api-Key": {"d"}, "X_Other": {"e"},
 		"Connection": {"close, x-api-key , X_API_KEY", "X-Api-Key"},
 	}
-	apps.RemoveAliases(h)
+	apps.Guards().RemoveAliases(h)
 	assert.Equal(t, headers{"X-Api-Key": {"a"}, "X_Other": {"e"}, "Connection": {"close"}}, h)
 
 	untouched := headers{"X_api_key": {"b"}, "Connection": {"x-api-key"}}
-	open(t, shop).RemoveAliases(untouched)
+	open(t, shop).Guards().RemoveAliases(untouched)
 	assert.Len(t, untouched, 2, "no App has keys in headers")
 }
 
 func TestStripMustBeTrueOrFalse(t *testing.T) {
+	reg := registry(t, shop.with("strip", false))
+	assert.ErrorContains(t, reg.Entries()[0].Err, "strip: has no meaning without anyOf")
 	for _, written := range []any{nil, "yes", 1, list{}} {
 		reg := registry(t, shop.with("strip", written))
 		assert.ErrorContains(t, reg.Entries()[0].Err, "strip: is neither true nor false")

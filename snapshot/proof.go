@@ -33,7 +33,7 @@ func (p proof) equal(other proof) bool {
 
 // readProof reads what every method is proved by. One that cannot be read closes
 // the App: a method that is left out might be the one that was meant.
-func (a *App) readProof(secret *Secret) (Reason, string) {
+func (a *App) readProof(secret *Secret, shared readings) (Reason, string) {
 	if len(a.AnyOf) == 0 {
 		return ReasonAllowed, ""
 	}
@@ -46,12 +46,12 @@ func (a *App) readProof(secret *Secret) (Reason, string) {
 				return ReasonSecretKeyAbsent, fmt.Sprintf("secret %s: key %q: does not exist; add it, or name another in anyOf[%d]", secret.Key(), key, i)
 			}
 		}
-		by, warnings, err := m.read(secret, a.Name)
-		if err != nil {
-			return ReasonSecretInvalid, fmt.Sprintf("secret %s: %s: %v", secret.Key(), m.Kind, err)
+		got := shared.read(m, secret, credential.Spec{Format: m.Format, DataKey: m.DataKey, Client: a.Name, Others: a.others(i)})
+		if got.err != nil {
+			return ReasonSecretInvalid, fmt.Sprintf("secret %s: %s: %v", secret.Key(), m.Kind, got.err)
 		}
-		read[i] = by
-		for _, w := range warnings {
+		read[i] = got.by
+		for _, w := range got.warnings {
 			a.Warnings = append(a.Warnings, fmt.Sprintf("secret %s: %s", secret.Key(), w))
 		}
 	}
@@ -67,16 +67,18 @@ func (a *App) newProof() proof {
 	return make(proof, len(a.AnyOf))
 }
 
-func (m *Method) read(secret *Secret, client string) (by any, warnings credential.Warnings, err error) {
-	spec := credential.Spec{Format: m.Format, DataKey: m.DataKey, Client: client}
-	switch m.Kind {
-	case credential.Basic:
-		return credential.ReadPasswords(secret, spec)
-	case credential.JWT:
-		return credential.ReadTokenKeys(secret, spec, m.Rules.Algorithms)
-	default:
-		return credential.ReadKeys(secret, spec)
+// others are the data keys that other ways, and inject, read.
+func (a *App) others(way int) []string {
+	var keys []string
+	for i := range a.AnyOf {
+		if i != way {
+			keys = append(keys, a.AnyOf[i].dataKeys()...)
+		}
 	}
+	if a.Inject != nil {
+		keys = append(keys, a.Inject.DataKey)
+	}
+	return keys
 }
 
 // Challenges are what a caller that has not proved itself is told, one for each
@@ -215,9 +217,10 @@ func cookieValue(lines []string, name string) (value string, state presence) {
 		return "", absent
 	}
 	like := confusable(name)
+	isIt := func(other string) bool { return other == like }
 	for _, line := range lines {
 		for pair := range strings.SplitSeq(line, ";") {
-			if !carries(pair, like) {
+			if !carries(pair, isIt) {
 				continue
 			}
 			n, v, _ := strings.Cut(strings.TrimSpace(pair), "=")

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	kjson "sigs.k8s.io/json"
@@ -99,7 +100,7 @@ func (p *Policy) readPreflight(choice optionalText) error {
 // isPublic reports whether a request asks for no credentials. A path that something
 // behind may take for another one is not public.
 func (p *Policy) isPublic(r Request) bool {
-	if len(p.Public) == 0 || r.URL == nil || r.URL.Opaque != "" {
+	if len(p.Public) == 0 || r.URL == nil || r.URL.Opaque != "" || isRewritten(r.Header) {
 		return false
 	}
 	path := r.URL.EscapedPath()
@@ -112,6 +113,17 @@ func (p *Policy) isPublic(r Request) bool {
 		}
 	}
 	return false
+}
+
+// rewriting are headers by which some apps take another path or method than that of
+// the request.
+var rewriting = []string{
+	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Forwarded-Uri", "X-Forwarded-Path",
+	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Forwarded-Method",
+}
+
+func isRewritten(h map[string][]string) bool {
+	return slices.ContainsFunc(rewriting, func(name string) bool { _, ok := h[name]; return ok })
 }
 
 func (p *PublicPath) matches(method, path string) bool {
@@ -144,6 +156,9 @@ func canonicalPath(escaped string) bool {
 	return plainEscapes(escaped) && plainSegments(escaped)
 }
 
+// lookalikes become dots and slashes where a path is normalized (Unicode, NFKC).
+const lookalikes = "\u2024\u2025\u2026\ufe52\uff0e\u2044\u2215\uff0f\u2216\ufe68\uff3c"
+
 // plainEscapes refuses the escapes of bytes that mean something in a path, to whom
 // decodes it once or twice, and of what is no UTF-8, of which some make dots and
 // slashes.
@@ -152,7 +167,7 @@ func plainEscapes(escaped string) bool {
 		return true
 	}
 	decoded, err := url.PathUnescape(escaped)
-	if err != nil || !utf8.ValidString(decoded) {
+	if err != nil || !utf8.ValidString(decoded) || strings.ContainsAny(decoded, lookalikes) || !plainSegments(decoded) {
 		return false
 	}
 	for rest := escaped; ; {
@@ -179,15 +194,18 @@ func unhex(c byte) byte {
 	return c - '0'
 }
 
-// plainSegments refuses //, and segments of dots alone.
+// plainSegments refuses //, and segments of dots alone, whatever white space is around
+// them, which some cut off.
 func plainSegments(escaped string) bool {
 	if strings.Contains(escaped, "//") {
 		return false
 	}
 	for segment := range strings.SplitSeq(escaped, "/") {
-		if segment != "" && strings.Trim(segment, ".") == "" {
+		if segment != "" && strings.TrimFunc(segment, isDotOrSpace) == "" {
 			return false
 		}
 	}
 	return true
 }
+
+func isDotOrSpace(r rune) bool { return r == '.' || unicode.IsSpace(r) }

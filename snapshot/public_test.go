@@ -65,6 +65,12 @@ func TestOnlyAPathThatEverybodyTakesForTheSameIsPublic(t *testing.T) {
 		"/static/%5c..%5cadmin":       false,
 		"/static/%252e%252e/admin":    false,
 		"/static/%00":                 false,
+		"/static/..%20/admin":         false,
+		"/static/%20../admin":         false,
+		"/static/..%C2%A0/admin":      false,
+		"/static/%EF%BC%8E%EF%BC%8E/": false,
+		"/static/%E2%80%A5/admin":     false,
+		"/static/x%EF%BC%8Fy":         false,
 		"/static/%0a":                 false,
 		"/static/%7f":                 false,
 		"/static/%c0%ae%c0%ae/admin":  false,
@@ -90,6 +96,9 @@ func TestOnlyAPathThatEverybodyTakesForTheSameIsPublic(t *testing.T) {
 	assert.Equal(t, snapshot.ReasonPublic, visit(t, apps, "POST", "/static/x", nil))
 	assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "HEAD", "/static/x", nil), "not among its methods")
 	assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "OPTIONS", "*", nil))
+	for _, name := range []string{"X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override"} {
+		assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "GET", "/healthz", http.Header{name: {"/admin"}}), name)
+	}
 	assert.Equal(t, snapshot.ReasonCredentialsMissing, ask(apps, nil).Reason, "without a URL")
 }
 
@@ -149,6 +158,8 @@ func TestPublicThatIsWrongNeverOpensTheApp(t *testing.T) {
 		"inject in a header": {"inject", object{"header": "X-Key", "key": "k"}, "inject.header: X-Key would be printed"},
 		"inject unknown":     {"inject", object{"header": "Authorization", "value": "k"}, `inject: unknown field "value"`},
 		"inject key of null": {"inject", object{"header": "Authorization", "key": nil}, "inject.key: missing"},
+		"inject without key": {"inject", object{"header": "Authorization"}, "inject.key: missing"},
+		"inject of keys":     {"inject", object{"header": "Authorization", "key": "token"}, "inject.key: token is what callers prove themselves by"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			reg := registry(t, shop.with("anyOf", list{apiKey(inHeader)}).with(c.field, c.written), app("blog", "blog.example.com"))
@@ -160,6 +171,7 @@ func TestPublicThatIsWrongNeverOpensTheApp(t *testing.T) {
 	}
 	for field, written := range map[string]any{
 		"public": list{object{"path": "/healthz"}}, "preflight": "pass", "identityHeader": "X-User",
+		"inject": object{"header": "Authorization", "key": "up"},
 	} {
 		reg := registry(t, shop.with(field, written))
 		require.ErrorContains(t, reg.Entries()[0].Err, field+": has no meaning without anyOf")

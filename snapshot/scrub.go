@@ -1,7 +1,7 @@
 package snapshot
 
 import (
-	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -25,39 +25,53 @@ func (a *Apps) Prepare(h map[string][]string, d Decision) {
 		h[app.IdentityHeader] = []string{d.Identity}
 	}
 	app.inject(h, d.Reason)
+	app.removeTunnels(h, d.Reason)
 }
 
-// ScrubAll is for a request that is refused: it removes whatever is at a place where
-// any App's credentials may be, and every identity, for an error route may send it
-// anywhere.
-func (a *Apps) ScrubAll(h map[string][]string) {
-	for p := range a.guards.places {
-		p.remove(h)
+// removeTunnels ends what would turn the connection into one that carries requests
+// which nobody looks at (HTTP/2 by RFC 7540 section 3.2, TLS by RFC 2817). A path
+// that is public opens WebSockets alone.
+func (a *App) removeTunnels(h map[string][]string, reason Reason) {
+	if len(a.AnyOf) == 0 || len(h["Upgrade"]) == 0 {
+		return
 	}
-	a.guards.removeIdentities(h, nil)
+	to := strings.ToLower(strings.TrimSpace(h["Upgrade"][0]))
+	if len(h["Upgrade"]) == 1 && (to == "websocket" || reason == ReasonAllowed && !carriesRequests(to)) {
+		return
+	}
+	delete(h, "Upgrade")
+	delete(h, "Http2-Settings")
 }
 
-// ScrubIdentities is for a request that belongs to no App and is let through.
-func (a *Apps) ScrubIdentities(h map[string][]string) {
-	a.guards.removeIdentities(h, nil)
+func carriesRequests(protocols string) bool {
+	for protocol := range strings.SplitSeq(protocols, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(protocol), "/")
+		if slices.Contains([]string{"h2c", "h2", "h3", "http", "tls"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p Place) remove(h map[string][]string) {
 	if p.Cookie != "" {
-		removeCookie(h, confusable(p.Cookie))
+		like := confusable(p.Cookie)
+		removeCookies(h, func(name string) bool { return name == like })
 		return
 	}
-	values := h[p.Header]
-	if len(values) == 0 {
+	removeFrom(h, p.Header, p)
+}
+
+// removeFrom takes out of a header the values that somebody may take for a
+// credential at one of the places.
+func removeFrom(h map[string][]string, name string, places ...Place) {
+	values := h[name]
+	if _, ok := h[name]; !ok {
 		return
 	}
-	kept := values[:0:0]
-	for _, v := range values {
-		if p.Scheme != "" && !mentions(v, p.Scheme) {
-			kept = append(kept, v)
-		}
-	}
-	put(h, p.Header, kept)
+	put(h, name, slices.DeleteFunc(slices.Clone(values), func(value string) bool {
+		return slices.ContainsFunc(places, func(p Place) bool { return p.Scheme == "" || mentions(value, p.Scheme) })
+	}))
 }
 
 // mentions reports whether something behind may find a credential of a scheme in a
@@ -75,28 +89,41 @@ func mentions(value, scheme string) bool {
 	return false
 }
 
-// carries reports whether something behind may find a cookie of a name, given in its
-// confusable form, in a pair: some split at commas too.
-func carries(pair, like string) bool {
+// carries reports whether something behind may find a cookie in a pair whose name,
+// in its confusable form, is one of some: there are those that split at commas too,
+// decode names, or take brackets for the begin of a key.
+func carries(pair string, isOne func(name string) bool) bool {
 	for part := range strings.SplitSeq(pair, ",") {
 		name, _, _ := strings.Cut(part, "=")
-		if confusable(strings.Trim(name, " \t\"")) == like {
+		name = strings.Trim(name, " \t\"")
+		if isOne(confusable(name)) {
+			return true
+		}
+		if strings.ContainsAny(name, "%[") && isOne(confusable(decodedName(name))) {
 			return true
 		}
 	}
 	return false
 }
 
-func removeCookie(h map[string][]string, like string) {
+func decodedName(name string) string {
+	if decoded, err := url.QueryUnescape(name); err == nil {
+		name = decoded
+	}
+	name, _, _ = strings.Cut(name, "[")
+	return strings.TrimSpace(name)
+}
+
+func removeCookies(h map[string][]string, isOne func(name string) bool) {
 	lines := h["Cookie"]
-	if !slices.ContainsFunc(lines, func(line string) bool { return lineCarries(line, like) }) {
+	if !slices.ContainsFunc(lines, func(line string) bool { return lineCarries(line, isOne) }) {
 		return
 	}
 	kept := lines[:0:0]
 	for _, line := range lines {
 		var pairs []string
 		for pair := range strings.SplitSeq(line, ";") {
-			if !carries(pair, like) {
+			if !carries(pair, isOne) {
 				pairs = append(pairs, strings.TrimSpace(pair))
 			}
 		}
@@ -107,9 +134,9 @@ func removeCookie(h map[string][]string, like string) {
 	put(h, "Cookie", kept)
 }
 
-func lineCarries(line, like string) bool {
+func lineCarries(line string, isOne func(name string) bool) bool {
 	for pair := range strings.SplitSeq(line, ";") {
-		if carries(pair, like) {
+		if carries(pair, isOne) {
 			return true
 		}
 	}
@@ -122,134 +149,4 @@ func put(h map[string][]string, name string, values []string) {
 		return
 	}
 	h[name] = values
-}
-
-// guards are the places where credentials of any App may be, and the headers that
-// tell who a caller is.
-type guards struct {
-	places     map[Place]struct{}
-	identities map[string]struct{} // canonical names
-	// names are all of these headers, in the form in which an app behind may confuse
-	// them with others.
-	names map[string]struct{}
-}
-
-// newGuards takes an entry that is wrong as well, as far as it could be read: its
-// callers send credentials all the same.
-func newGuards(entries []Entry) guards {
-	g := guards{make(map[Place]struct{}), make(map[string]struct{}), make(map[string]struct{})}
-	seen := make(map[*Policy]struct{})
-	for i := range entries {
-		if _, ok := seen[entries[i].Policy]; ok {
-			continue
-		}
-		seen[entries[i].Policy] = struct{}{}
-		g.add(entries[i].Policy)
-	}
-	return g
-}
-
-func (g guards) add(p *Policy) {
-	for place := range p.places() {
-		g.addPlace(place)
-	}
-	if p.Inject != nil {
-		g.addPlace(p.Inject.At)
-	}
-	if p.IdentityHeader != "" {
-		g.identities[p.IdentityHeader] = struct{}{}
-		g.names[confusable(p.IdentityHeader)] = struct{}{}
-	}
-}
-
-func (g guards) addPlace(p Place) {
-	g.places[p] = struct{}{}
-	g.names[confusable(cmp.Or(p.Header, "Cookie"))] = struct{}{}
-}
-
-// removeIdentities leaves a header that carries credentials of the App that the
-// request belongs to, for another App may call its own so.
-func (g guards) removeIdentities(h map[string][]string, of *Policy) {
-	if len(g.identities) == 0 {
-		return
-	}
-	for name := range h {
-		if _, ok := g.identities[name]; ok && (of == nil || !of.looksAt(name)) {
-			delete(h, name)
-		}
-	}
-}
-
-// confusable is the form in which CGI, WSGI and the like see a header: letters in
-// one case, and every other byte but digits the same (RFC 3875 section 4.1.18).
-func confusable(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'A' <= r && r <= 'Z':
-			return r + 'a' - 'A'
-		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
-			return r
-		}
-		return '-'
-	}, name)
-}
-
-// RemoveAliases removes from the headers of a request those that an app behind may
-// take for a header that carries keys, as X_API_Key for X-API-Key, and takes the
-// names of such headers out of Connection, which makes a proxy drop them.
-func (a *Apps) RemoveAliases(h map[string][]string) {
-	if len(a.guards.names) == 0 {
-		return
-	}
-	for name := range h {
-		if isOdd(name) && a.guards.has(name) {
-			delete(h, name)
-		}
-	}
-	a.guards.keepFromConnection(h)
-}
-
-// isOdd reports whether a header has a name that another one can be confused with.
-func isOdd(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if !lowerAlnum(c) && !('A' <= c && c <= 'Z') && c != '-' {
-			return true
-		}
-	}
-	return false
-}
-
-func (g guards) has(name string) bool {
-	_, ok := g.names[confusable(name)]
-	return ok
-}
-
-func (g guards) keepFromConnection(h map[string][]string) {
-	lines := h["Connection"]
-	if !slices.ContainsFunc(lines, g.isNamedIn) {
-		return
-	}
-	kept := lines[:0:0]
-	for _, line := range lines {
-		var names []string
-		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.TrimSpace(name); name != "" && !g.has(name) {
-				names = append(names, name)
-			}
-		}
-		if len(names) > 0 {
-			kept = append(kept, strings.Join(names, ", "))
-		}
-	}
-	put(h, "Connection", kept)
-}
-
-func (g guards) isNamedIn(line string) bool {
-	for name := range strings.SplitSeq(line, ",") {
-		if g.has(strings.TrimSpace(name)) {
-			return true
-		}
-	}
-	return false
 }

@@ -86,12 +86,12 @@ var reservedKeys = []string{
 
 // decide returns the format of a Secret that could be read in one way only, and
 // the data key to read.
-func decide(s Secret, dataKey string) (Format, string, error) {
+func decide(s Secret, dataKey string, others []string) (Format, string, error) {
 	if kind := s.Type(); kind != "" && kind != "Opaque" && strings.HasPrefix(kind, "kubernetes.io/") {
 		return "", "", fmt.Errorf("type %s holds no API keys; name a key and write format: token if one is meant", kind)
 	}
 	if dataKey == "" {
-		return decideByKeys(s.Keys())
+		return decideByKeys(s.Keys(), others)
 	}
 	if slices.Contains(reservedKeys, dataKey) {
 		return "", "", errors.New("is reserved for something else than API keys; write format: token if it holds one all the same")
@@ -101,7 +101,8 @@ func decide(s Secret, dataKey string) (Format, string, error) {
 	return format, dataKey, err
 }
 
-func decideByKeys(keys []string) (Format, string, error) {
+func decideByKeys(keys, others []string) (Format, string, error) {
+	keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(others, key) })
 	for _, key := range keys {
 		if slices.Contains(reservedKeys, key) {
 			return "", "", fmt.Errorf("key %q: is reserved for something else than API keys; name another key, or write format: map", key)
@@ -132,6 +133,13 @@ func decideByValue(value string) (Format, error) {
 		return "", errors.New("looks like htpasswd, which holds no API keys; write format: token if it is one")
 	}
 	return Token, nil
+}
+
+// IsSomethingElse reports whether a value looks like what another format reads: keys
+// for tokens, digests or hashes, of which none is the secret of a client.
+func IsSomethingElse(value string) bool {
+	trimmed := strings.TrimSpace(value)
+	return isPublic(trimmed) || isKeyset(trimmed) || passwordLine.MatchString(trimmed)
 }
 
 func decideByJSON(text string) (Format, error) {

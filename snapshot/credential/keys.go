@@ -35,6 +35,9 @@ type Spec struct {
 	DataKey string
 	// Client is whom values without a name of their own belong to.
 	Client string
+	// Others are data keys that something else of the App reads, so that they are no
+	// clients of format map.
+	Others []string
 }
 
 // Keys are the API keys of one App: digests, and whom each belongs to. They are
@@ -63,11 +66,11 @@ func ReadKeys(s Secret, spec Spec) (*Keys, Warnings, error) {
 	format, dataKey := spec.Format, spec.DataKey
 	if format == "" || format == Auto {
 		var err error
-		if format, dataKey, err = decide(s, dataKey); err != nil {
+		if format, dataKey, err = decide(s, dataKey, spec.Others); err != nil {
 			return nil, nil, located(spec.DataKey, err)
 		}
 	}
-	r := reader{client: spec.Client, dataKey: dataKey}
+	r := reader{client: spec.Client, dataKey: dataKey, others: spec.Others}
 	if err := r.read(s, format); err != nil {
 		return nil, r.said(), located(dataKey, err)
 	}
@@ -142,6 +145,7 @@ func sum(value string) digest {
 
 // reader gathers the keys of one Secret.
 type reader struct {
+	others []string
 	notes
 	client  string
 	dataKey string
@@ -184,14 +188,19 @@ func (r *reader) read(s Secret, format Format) error {
 	return nil
 }
 
+// readMap takes no data key for a client that holds something else, which may be
+// public: a JWKS, or hashes.
 func (r *reader) readMap(s Secret) {
 	for _, client := range s.Keys() {
-		at := place{dataKey: client}
-		if slices.Contains(reservedKeys, client) {
-			r.warn(at, "is reserved for something else than API keys; it is left out")
+		if slices.Contains(r.others, client) {
 			continue
 		}
+		at := place{dataKey: client}
 		value, _ := s.Value(client)
+		if slices.Contains(reservedKeys, client) || IsSomethingElse(value) {
+			r.warn(at, "is for something else than API keys; it is left out")
+			continue
+		}
 		r.add(at, client, value)
 		if r.full() {
 			return

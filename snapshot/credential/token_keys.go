@@ -139,8 +139,22 @@ func (r *tokenReader) keys() *TokenKeys {
 			algorithms |= p.algorithms
 		}
 	}
+	r.countUnnamed(keys)
 	keys.algorithms = algorithms.names()
 	return keys
+}
+
+// countUnnamed warns of keys that no token is ever tried with.
+func (r *tokenReader) countUnnamed(keys *TokenKeys) {
+	unnamed := 0
+	for i := range keys.all {
+		if keys.all[i].kid == "" {
+			unnamed++
+		}
+	}
+	if unnamed > mostTries {
+		r.warn(place{dataKey: r.dataKey}, "%d keys have no kid; a token is tried with %d at most, remove the oldest", unnamed, mostTries)
+	}
 }
 
 func (r *tokenReader) doubtfulKids() map[string]bool {
