@@ -78,7 +78,7 @@ func removeFrom(h map[string][]string, name string, places ...Place) {
 // header: at its begin, or after a comma.
 func mentions(value, scheme string) bool {
 	for part := range strings.SplitSeq(value, ",") {
-		part = strings.Trim(part, " \t")
+		part = strings.TrimSpace(part)
 		if len(part) < len(scheme) || !strings.EqualFold(part[:len(scheme)], scheme) {
 			continue
 		}
@@ -95,7 +95,7 @@ func mentions(value, scheme string) bool {
 func carries(pair string, isOne func(name string) bool) bool {
 	for part := range strings.SplitSeq(pair, ",") {
 		name, _, _ := strings.Cut(part, "=")
-		name = strings.Trim(name, " \t\"")
+		name = strings.Trim(name, " \t\r\n\v\f\"")
 		if isOne(confusable(name)) {
 			return true
 		}
