@@ -58,8 +58,8 @@ In another shell:
   curl -i -H 'Host: open.localhost'   http://localhost:8080   # 200: the App's Secret is there
   curl -i -H 'Host: nobody.localhost' http://localhost:8080   # 403: the host of no App
   curl -i -H 'Host: closed.localhost' http://localhost:8080   # 503: the App's Secret is missing
-  curl -i -H 'Host: members.localhost' http://localhost:8080  # 401: the App asks for a key
-  curl -i -H 'Host: members.localhost' -H 'X-API-Key: alices-key' http://localhost:8080   # 200
+  curl -i -H 'Host: private.localhost' http://localhost:8080  # 401: the App asks for a key
+  curl -i -H 'Host: private.localhost' -H 'X-API-Key: alices-key' http://localhost:8080   # 200
 
 Open the third one while Caddy runs, and close it again:
 

@@ -50,7 +50,7 @@ func TestTheQuickstart(t *testing.T) {
 		}
 	}
 	await("open.localhost", snapshot.ReasonAllowed)
-	assert.Equal(t, snapshot.ReasonCredentialsMissing, decide("members.localhost"))
+	assert.Equal(t, snapshot.ReasonCredentialsMissing, decide("private.localhost"))
 	assert.Equal(t, snapshot.ReasonSecretAbsent, decide("closed.localhost"))
 	assert.Equal(t, snapshot.ReasonUnknownHost, decide("unknown.localhost"))
 
@@ -75,12 +75,15 @@ func TestTheQuickstart(t *testing.T) {
 }
 
 // TestTheQuickstartIsRightForACluster: it is applied to one as it is, and no
-// object may be known here only.
+// object may be known here only. kubectl goes by the names of the files.
 func TestTheQuickstartIsRightForACluster(t *testing.T) {
+	all, err := os.ReadDir(filepath.Join(examples, "quickstart"))
+	require.NoError(t, err)
+	require.Equal(t, "namespace.yaml", all[0].Name(), "everything else is in one")
 	for file, want := range map[string]snapshot.Key{
 		"quickstart/registry.yaml": registryKey,
 		"quickstart/open.yaml":     openKey,
-		"quickstart/members.yaml":  {Namespace: "demo", Name: "members"},
+		"quickstart/private.yaml":  {Namespace: "demo", Name: "private"},
 		"closed.secret.yaml":       {Namespace: "demo", Name: "closed"},
 	} {
 		text, err := os.ReadFile(filepath.Join(examples, file))
