@@ -89,6 +89,9 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 	if !ok {
 		return Decision{Reason: ReasonUnsynced}
 	}
+	if s.Stale() {
+		return Decision{Reason: ReasonStale}
+	}
 	app, reason := apps.Lookup(r.Host)
 	if app == nil {
 		return Decision{Reason: reason}

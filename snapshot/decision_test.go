@@ -74,7 +74,7 @@ func exampleOf(t testing.TB) *snapshot.Snapshot {
 func TestDecide(t *testing.T) {
 	s := exampleOf(t)
 	d := decider(start.Add(2 * time.Hour))
-	seen := map[snapshot.Reason]bool{snapshot.ReasonUnsynced: true}
+	seen := map[snapshot.Reason]bool{snapshot.ReasonUnsynced: true, snapshot.ReasonStale: true}
 	for _, tt := range decisions {
 		t.Run(tt.about, func(t *testing.T) {
 			got := d.Decide(s, snapshot.Request{Host: tt.host})
@@ -88,6 +88,19 @@ func TestDecide(t *testing.T) {
 	for _, r := range snapshot.Reasons() {
 		assert.True(t, seen[r] || r >= snapshot.ReasonCredentialsMissing, "no example of %s (credentials have tests of their own)", r)
 	}
+}
+
+func TestAStaleSnapshotOpensNothing(t *testing.T) {
+	s := exampleOf(t)
+	d := decider(start.Add(2 * time.Hour))
+	stale := s.As(2, true)
+	for _, tt := range decisions {
+		assert.Equal(t, snapshot.Decision{Reason: snapshot.ReasonStale}, d.Decide(stale, snapshot.Request{Host: tt.host}), tt.host)
+	}
+	again := stale.As(3, false)
+	assert.Equal(t, snapshot.ReasonAllowed, d.Decide(again, snapshot.Request{Host: "open.example.com"}).Reason)
+	assert.Equal(t, uint64(3), again.Generation())
+	assert.False(t, s.Stale(), "the one before stays as it was")
 }
 
 func TestDecideWithoutAViewIsUnsynced(t *testing.T) {

@@ -62,7 +62,7 @@ func TestInvalidAppsExactHostnameIsInFrontOfAWildcard(t *testing.T) {
 	assert.Equal(t, "wild: allowed", answer(apps, "blog.example.com"))
 }
 
-func TestHostnameThatTwoAppsClaimIsServedByNone(t *testing.T) {
+func TestRow16HostnameThatTwoAppsClaimIsServedByNone(t *testing.T) {
 	past := start.Add(-time.Hour).Format(time.RFC3339)
 	shared := []entry{
 		app("shop", "shared.example.com", "shop.example.com"),

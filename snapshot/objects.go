@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"iter"
 	"maps"
 	"time"
 )
@@ -81,6 +82,10 @@ func (o Objects) With(now time.Time, secrets map[Key]SecretState) Objects {
 	}
 	return next
 }
+
+// Secrets yields the states of the referenced Secrets that the Source has answered
+// for, in no order.
+func (o Objects) Secrets() iter.Seq2[Key, SecretState] { return maps.All(o.secrets) }
 
 // Secret returns the state of a referenced Secret. One that the Source has not
 // answered for is pending.

@@ -27,6 +27,8 @@ type Reason uint8
 const (
 	// ReasonUnsynced: there has been no Snapshot yet.
 	ReasonUnsynced Reason = iota
+	// ReasonStale: what is known is older than max_age.
+	ReasonStale
 	// ReasonInvalidHost: the Host of the request is empty or malformed.
 	ReasonInvalidHost
 	// ReasonUnknownHost: no App has the hostname.
@@ -82,6 +84,7 @@ var reasons = [ReasonCount]struct {
 	status  int // HTTP, RFC 9110 section 15; 0 where the next handler answers
 }{
 	ReasonUnsynced:           {"unsynced", Unavailable, 503},
+	ReasonStale:              {"stale", Unavailable, 503},
 	ReasonInvalidHost:        {"invalid_host", Deny, 400},
 	ReasonUnknownHost:        {"unknown_host", Deny, 403},
 	ReasonHostConflict:       {"host_conflict", Unavailable, 503},

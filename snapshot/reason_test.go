@@ -16,6 +16,7 @@ func TestReasonsAreThoseOfTheSpecificationInTheOrderOfTheChecks(t *testing.T) {
 		status        int
 	}{
 		{"unsynced", "unavailable", 503},
+		{"stale", "unavailable", 503},
 		{"invalid_host", "deny", 400},
 		{"unknown_host", "deny", 403},
 		{"host_conflict", "unavailable", 503},

@@ -34,6 +34,7 @@ type Snapshot struct {
 	generation uint64
 	builtAt    time.Time
 	state      State
+	stale      bool
 	views      []any
 }
 
@@ -42,6 +43,17 @@ type Snapshot struct {
 func NewSnapshot(generation uint64, builtAt time.Time, state State, views []any) *Snapshot {
 	return &Snapshot{generation: generation, builtAt: builtAt, state: state, views: slices.Clone(views)}
 }
+
+// As returns the same content as another generation, which is stale or is not any
+// more.
+func (s *Snapshot) As(generation uint64, stale bool) *Snapshot {
+	next := *s
+	next.generation, next.stale = generation, stale
+	return &next
+}
+
+// Stale reports whether the content is too old to open anything.
+func (s *Snapshot) Stale() bool { return s != nil && s.stale }
 
 // Generation counts published Snapshots of one Mirror, from 1. It is 0 for a nil
 // Snapshot.

@@ -98,7 +98,7 @@ func TestAbsentRegistryIsValidAndHasNoApps(t *testing.T) {
 	assert.Equal(t, "unknown_host", answer(apps, "shop.example.com"))
 }
 
-func TestDocumentThatCannotBeUnpackedIsMalformed(t *testing.T) {
+func TestRow14DocumentThatCannotBeUnpackedIsMalformed(t *testing.T) {
 	whole := gzipped(t, jsonDocument)
 	corrupt := []byte(whole)
 	corrupt[len(corrupt)-5] ^= 0xff // in the checksum

@@ -1,0 +1,29 @@
+package cache
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
+)
+
+// Contents is what is kept.
+type Contents = mirror.Contents
+
+// validate refuses what would not come back as it was.
+func validate(c Contents) error {
+	if c.Validated.IsZero() {
+		return errors.New("contents: validated: is zero; say as of when they were current")
+	}
+	if !utf8.ValidString(c.Cluster) {
+		return errors.New("contents: cluster: is no valid UTF-8; leave it empty")
+	}
+	return nil
+}
+
+func registryUID(c Contents) string {
+	if c.Registry == nil {
+		return ""
+	}
+	return c.Registry.UID()
+}
