@@ -18,6 +18,7 @@ PARALLEL ?= 2
 TEST_TIMEOUT ?= 15m
 LINT_TIMEOUT ?= 15m
 FUZZTIME ?= 30s
+SOAK ?= 10m
 
 # The tools are Go tools of a module of their own. They are linked once for each
 # state of that module and each Go version, as a binary starts at once where
@@ -106,9 +107,13 @@ format: $(TOOLS)/built ## format all Go files
 	$(TOOLS)/gofumpt -w . $(CLUSTER)
 	$(TOOLS)/golangci-lint fmt
 
+.PHONY: soak
+soak: ## play random faults under load for SOAK (10m)
+	SOAK=$(SOAK) go test -run '^TestSoak$$' -v -timeout 0 ./authzbridge | grep -v '^{'
+
 .PHONY: bench
 bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./snapshot/... ./mirror
+	go test -run '^$$' -bench . -benchmem ./snapshot/... ./mirror ./mirror/cache
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (30s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
@@ -32,10 +33,28 @@ type App struct {
 	// `{"type": "kubernetes"}`, the cluster that the process runs in.
 	SourceRaw json.RawMessage `json:"source,omitempty" caddy:"namespace=authz_bridge.sources inline_key=type"`
 
+	// Where what was read last is kept over a restart. Default: nowhere.
+	Cache *Cache `json:"cache,omitempty"`
+
+	// How long to wait for the source before the cache is served; `0s` serves it at
+	// once. Default: `15s`.
+	StartupTimeout *caddy.Duration `json:"startup_timeout,omitempty"`
+
+	// How old what is served may become while the source cannot be reached, or what it
+	// says cannot be used. From then on every request is answered 503. Default: `24h`,
+	// at least `2m`.
+	MaxAge caddy.Duration `json:"max_age,omitempty"`
+
 	logger  *zap.Logger
 	bridge  *bridge
 	release func()
 }
+
+const (
+	defaultStartupTimeout = 15 * time.Second
+	defaultMaxAge         = 24 * time.Hour
+	leastMaxAge           = 2 * time.Minute
+)
 
 // CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {
@@ -62,15 +81,39 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := poolKey(registry, raw, source)
+	plan, err := a.plan(registry, source)
 	if err != nil {
 		return err
 	}
-	a.bridge, a.release, err = acquireBridge(key, registry, source, a.logger)
+	key, err := plan.poolKey(raw)
+	if err != nil {
+		return err
+	}
+	a.bridge, a.release, err = acquireBridge(key, plan, a.logger)
 	if err != nil {
 		return err
 	}
 	return a.bridge.metrics.register(ctx.GetMetricsRegistry())
+}
+
+// plan checks the options that are left.
+func (a *App) plan(registry snapshot.Key, source Source) (plan, error) {
+	p := plan{registry: registry, source: source, cache: a.Cache, startupTimeout: defaultStartupTimeout, maxAge: defaultMaxAge}
+	if a.StartupTimeout != nil {
+		p.startupTimeout = time.Duration(*a.StartupTimeout)
+	}
+	if a.MaxAge != 0 {
+		p.maxAge = time.Duration(a.MaxAge)
+	}
+	switch {
+	case p.startupTimeout < 0:
+		return plan{}, fmt.Errorf("startup_timeout: %v is negative; use 0s to serve the cache at once", p.startupTimeout)
+	case p.maxAge < leastMaxAge:
+		return plan{}, fmt.Errorf("max_age: %v is too short; use %v at least, since what is served is 90s old in good health", p.maxAge, leastMaxAge)
+	case a.Cache == nil:
+		return p, source.Check()
+	}
+	return p, a.Cache.provision()
 }
 
 func (a *App) registry() (snapshot.Key, error) {

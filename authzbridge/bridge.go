@@ -47,14 +47,23 @@ type bridge struct {
 	failure  error // why there is no source; told at the start
 }
 
+// plan is what a bridge is made of.
+type plan struct {
+	registry       snapshot.Key
+	source         Source
+	cache          *Cache // nil for none
+	startupTimeout time.Duration
+	maxAge         time.Duration
+}
+
 // poolKey is a hash of the whole configuration of the app, so that no setting is
 // ever served from a Mirror that was made with another.
-func poolKey(registry snapshot.Key, raw []byte, source Source) ([sha256.Size]byte, error) {
-	fingerprint, err := source.Fingerprint()
+func (p plan) poolKey(source []byte) ([sha256.Size]byte, error) {
+	fingerprint, err := p.source.Fingerprint()
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
-	whole, err := json.Marshal([]any{registry, raw, fingerprint})
+	whole, err := json.Marshal([]any{p.registry, source, fingerprint, p.cache.fingerprint(), p.startupTimeout, p.maxAge})
 	return sha256.Sum256(whole), err
 }
 
@@ -73,9 +82,9 @@ func canonical(raw json.RawMessage) ([]byte, error) {
 }
 
 // acquireBridge takes a bridge from the pool. The release counts once.
-func acquireBridge(key any, registry snapshot.Key, source Source, logger *zap.Logger) (*bridge, func(), error) {
+func acquireBridge(key any, p plan, logger *zap.Logger) (*bridge, func(), error) {
 	pooled, _, err := bridges.LoadOrNew(key, func() (caddy.Destructor, error) {
-		return newBridge(registry, source, logger)
+		return newBridge(p, logger)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -91,28 +100,42 @@ func acquireBridge(key any, registry snapshot.Key, source Source, logger *zap.Lo
 
 // newBridge makes the Mirror without starting it. That there is no source is told
 // at the start: a configuration for a Pod can be validated outside of one.
-func newBridge(registry snapshot.Key, source Source, logger *zap.Logger) (*bridge, error) {
+func newBridge(p plan, logger *zap.Logger) (*bridge, error) {
 	b := &bridge{tallies: newTallyBuilder()}
 	b.metrics = newMetrics(b)
 	b.logger.Store(logger)
-	relayed := newRelay(&b.logger)
-	running, err := source.NewSource(registry, relayed)
-	if err != nil {
-		b.failure, running = err, noSource{}
+	options := mirror.Options{
+		Registry:       p.registry,
+		StartupTimeout: p.startupTimeout,
+		MaxAge:         p.maxAge,
+		Logger:         newRelay(&b.logger),
+		Observer:       b.metrics,
 	}
-	b.mirror, err = mirror.New(mirror.Options{
-		Registry: registry,
-		Source:   running,
-		Logger:   relayed,
-		Observer: b.metrics,
-	})
-	if err != nil {
+	if err := p.connect(&options); err != nil {
+		b.failure, options.Source, options.Cache = err, noSource{}, nil
+	}
+	var err error
+	if b.mirror, err = mirror.New(options); err != nil {
 		return nil, err
 	}
 	if err := b.register(); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// connect makes the source and the cache, without a network or a disk.
+func (p plan) connect(o *mirror.Options) (err error) {
+	if o.Source, err = p.source.NewSource(p.registry, o.Logger); err != nil || p.cache == nil {
+		return err
+	}
+	origin, err := p.source.Origin()
+	if err != nil {
+		return err
+	}
+	o.PersistInterval = time.Duration(p.cache.PersistInterval)
+	o.Cache, err = p.cache.open(p.registry, origin)
+	return err
 }
 
 func (b *bridge) register() error {

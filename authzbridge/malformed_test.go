@@ -82,7 +82,7 @@ func spoiltTokenKeys(t *testing.T) []spoilt {
 	}
 }
 
-func TestWhatIsMalformedSpoilsItselfAloneAndIsReported(t *testing.T) {
+func TestRow15WhatIsMalformedSpoilsItselfAloneAndIsReported(t *testing.T) {
 	w := newTown(t)
 	all := append(append(spoiltKeys(), spoiltPasswords()...), spoiltTokenKeys(t)...)
 	entries := make([]string, len(all))

@@ -3,6 +3,7 @@ package authzbridge
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -87,6 +88,11 @@ var (
 	hostnamesDesc  = desc("hostnames", "Different hostnames of the Registry, wildcards included.")
 	stateDesc      = desc("state", "1 for the state that the Mirror is in.", "state")
 	readyDesc      = desc("ready", "1 if requests can be answered.")
+	ageDesc        = desc("snapshot_age_seconds", "How long ago all that is served was known to be right; absent while nothing is served.")
+	contactDesc    = desc("last_contact_timestamp_seconds", "When the source was last heard from; 0 for never.")
+	validatedDesc  = desc("last_validation_timestamp_seconds", "As of when what the source told is known to be right; 0 for never.")
+	cacheDesc      = desc("cache_writes_total", "Attempts to store the cache, by result: success or failure.", "result")
+	cacheTimeDesc  = desc("cache_last_write_timestamp_seconds", "When the cache was last stored; 0 for never in this process.")
 	hashesDesc     = desc("password_hashes_total", "Password hashes computed. A right one is remembered (but for {SHA}, which costs nothing), so a steep rise is a flood.")
 	degradedDesc   = desc("degraded", "1 for each reason for which the Mirror is degraded now.", "reason")
 )
@@ -98,7 +104,7 @@ type gauges bridge
 
 // Describe implements prometheus.Collector.
 func (*gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc, hashesDesc} {
+	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc, hashesDesc, ageDesc, contactDesc, validatedDesc, cacheDesc, cacheTimeDesc} {
 		out <- d
 	}
 }
@@ -115,14 +121,38 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	for _, state := range snapshot.States() {
 		c.gauge(stateDesc, oneIf(state == s.State()), state.String())
 	}
-	g.collectDegraded(c)
+	st := g.mirror.Status()
+	g.collectAge(c, st)
+	g.collectDegraded(c, st)
 	g.collectApps(c, s)
 	g.collectDecisions(c, s)
 }
 
-func (g *gauges) collectDegraded(c collection) {
+func (*gauges) collectAge(c collection, st mirror.Status) {
+	if !st.AsOf.IsZero() {
+		c.gauge(ageDesc, st.Age(time.Now()).Seconds())
+	}
+	c.gauge(contactDesc, timestamp(st.Contact))
+	c.gauge(validatedDesc, timestamp(st.Validated))
+	if st.Cache == nil {
+		return
+	}
+	c.counter(cacheDesc, float64(st.Cache.Writes), "success")
+	c.counter(cacheDesc, float64(st.Cache.Failures), "failure")
+	c.gauge(cacheTimeDesc, timestamp(st.Cache.LastWrite))
+}
+
+// timestamp is in seconds since the epoch, as Prometheus has times.
+func timestamp(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
+	}
+	return float64(at.UnixMilli()) / 1000
+}
+
+func (*gauges) collectDegraded(c collection, st mirror.Status) {
 	active := make(map[mirror.ConditionType]bool)
-	for _, condition := range g.mirror.Status().Conditions {
+	for _, condition := range st.Conditions {
 		active[condition.Type] = true
 	}
 	for _, kind := range mirror.ConditionTypes() {

@@ -182,8 +182,14 @@ func watchedRefusals(c canaries) []watched {
 		{name: "ambiguous", rest: byKey, data: map[string]string{"token": c.plant("ambiguous"), "other": c.plant("ambiguous too")}},
 		{name: "reserved", key: "auth", rest: byKey, data: map[string]string{"auth": c.plant("a reserved key")}},
 		{name: "several", key: "token", rest: byKey, data: clients(c.plant("first line") + "\n" + c.plant("second line"))},
-		{name: "unlabelled", key: "token", rest: byKey + "\ninject: {header: Authorization, key: token}", data: token},
-		{name: "uncooked", key: "token", labelled: true, rest: byKey + "\ninject: {cookie: s, key: token}", data: clients(c.plant("no cookie") + ";")},
+		{
+			name: "unlabelled", key: "token", rest: byKey + "\ninject: {header: Authorization, key: up}",
+			data: map[string]string{"token": token["token"], "up": c.plant("what is not given away")},
+		},
+		{
+			name: "uncooked", key: "token", labelled: true, rest: byKey + "\ninject: {cookie: s, key: up}",
+			data: map[string]string{"token": token["token"], "up": c.plant("no cookie") + ";"},
+		},
 		{name: "keyless", key: "missing", rest: byKey, data: token},
 		{name: "absent", key: "token", rest: byKey},
 		{name: "wrong", key: "token", rest: byKey + "\nunheard: of", data: token},

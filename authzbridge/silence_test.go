@@ -180,7 +180,7 @@ func assertDriven(t *testing.T, c canaries, texts map[string]string, served stri
 	assert.Contains(t, log, `"msg":"upstream roundtrip"`)
 	for _, reason := range snapshot.Reasons() {
 		switch reason {
-		case snapshot.ReasonUnsynced, snapshot.ReasonPending, snapshot.ReasonSecretForbidden:
+		case snapshot.ReasonUnsynced, snapshot.ReasonStale, snapshot.ReasonPending, snapshot.ReasonSecretForbidden:
 			continue // nothing has been read then that could be told
 		}
 		assert.Regexp(t, `(?m)^authz_bridge_decisions_total\{app="[a-z-]*",reason="`+reason.String()+`"\} [1-9]`, metrics)

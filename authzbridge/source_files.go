@@ -35,7 +35,7 @@ func (*Files) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision checks that the directory can be read.
+// Provision checks the options.
 func (f *Files) Provision(caddy.Context) error {
 	dir, err := resolve("source files", f.Dir)
 	if err != nil {
@@ -47,6 +47,11 @@ func (f *Files) Provision(caddy.Context) error {
 	if f.dir, err = filepath.Abs(dir); err != nil {
 		return fmt.Errorf("source files: %w", err)
 	}
+	return nil
+}
+
+// Check implements Source: the directory must be readable.
+func (f *Files) Check() error {
 	if _, err := os.ReadDir(f.dir); err != nil {
 		return fmt.Errorf("source files: %w; name a directory that this process can read", err)
 	}
@@ -57,9 +62,12 @@ func (f *Files) Provision(caddy.Context) error {
 // runs.
 func (f *Files) Fingerprint() ([]byte, error) { return []byte(f.dir), nil }
 
+// Origin implements Source.
+func (f *Files) Origin() (Origin, error) { return Origin{Server: f.dir}, nil }
+
 // NewSource implements Source.
 func (f *Files) NewSource(registry snapshot.Key, logger *zap.Logger) (mirror.Source, error) {
-	return files.New(files.Options{Dir: f.dir, Registry: registry, Logger: logger})
+	return files.New(files.Options{Dir: f.dir, Registry: registry, MayBeMissing: true, Logger: logger})
 }
 
 // Interface guards.

@@ -97,6 +97,19 @@ func (k *Kubernetes) Fingerprint() ([]byte, error) {
 	return json.Marshal([]any{k.kubeconfig, k.context, k.content})
 }
 
+// Check implements Source: only the network could tell.
+func (k *Kubernetes) Check() error { return nil }
+
+// Origin implements Source.
+func (k *Kubernetes) Origin() (Origin, error) {
+	config, err := kube.LoadConfig(k.kubeconfig, k.context)
+	if err != nil {
+		return Origin{}, err
+	}
+	server, ca, err := kube.Origin(config)
+	return Origin{Server: server, CA: ca}, err
+}
+
 // NewSource implements Source. Without a kubeconfig the process must run in a
 // Pod.
 func (k *Kubernetes) NewSource(registry snapshot.Key, logger *zap.Logger) (mirror.Source, error) {

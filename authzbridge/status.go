@@ -19,7 +19,19 @@ type Status struct {
 	Generation uint64 `json:"generation"`
 	// BuiltAt is when the snapshot in service was built; absent before the
 	// first.
-	BuiltAt  *time.Time         `json:"built_at,omitempty"`
+	BuiltAt *time.Time `json:"built_at,omitempty"`
+	// AgeSeconds is how long ago all that is served was known to be right, and Oldest
+	// names the part that was so the longest ago; absent while nothing is served.
+	AgeSeconds *float64 `json:"age_seconds,omitempty"`
+	Oldest     string   `json:"oldest,omitempty"`
+	// Stale is true once that is longer than max_age: every request is refused.
+	Stale bool `json:"stale"`
+	// LastContact is when the source was last heard from, LastValidation as of when
+	// what it told is known to be right; absent for never.
+	LastContact    *time.Time `json:"last_contact,omitempty"`
+	LastValidation *time.Time `json:"last_validation,omitempty"`
+	// Cache is absent without one.
+	Cache    *CacheStatus       `json:"cache,omitempty"`
 	Registry RegistryStatus     `json:"registry"`
 	Source   string             `json:"source"`
 	Apps     AppsStatus         `json:"apps"`
@@ -27,6 +39,16 @@ type Status struct {
 	Degraded []mirror.Condition `json:"degraded"`
 	Rebuilds uint64             `json:"rebuilds"`
 	Resyncs  uint64             `json:"resyncs"`
+}
+
+// CacheStatus is what is kept over a restart.
+type CacheStatus struct {
+	// Serving is true while it is what requests are answered from.
+	Serving bool `json:"serving"`
+	// LastWrite is absent until there was one in this process.
+	LastWrite *time.Time `json:"last_write,omitempty"`
+	Writes    uint64     `json:"writes"`
+	Failures  uint64     `json:"failures"`
 }
 
 // RegistryStatus is the Registry document in use: the last good one.
@@ -84,6 +106,7 @@ func (b *bridge) status() Status {
 		Ready:      st.Ready && ok,
 		Reasons:    orEmpty(st.Reasons),
 		Generation: st.Generation,
+		Stale:      st.Snapshot.Stale(),
 		Registry:   registryStatus(st.Registry),
 		Source:     st.Source,
 		Apps:       appsStatus(apps),
@@ -92,10 +115,28 @@ func (b *bridge) status() Status {
 		Rebuilds:   st.Rebuilds,
 		Resyncs:    st.Resyncs,
 	}
-	if !st.BuiltAt.IsZero() {
-		out.BuiltAt = &st.BuiltAt
+	out.BuiltAt, out.LastContact, out.LastValidation = known(st.BuiltAt), known(st.Contact), known(st.Validated)
+	if !st.AsOf.IsZero() {
+		age := st.Age(time.Now()).Round(time.Millisecond).Seconds()
+		out.AgeSeconds, out.Oldest = &age, st.Oldest
+	}
+	if st.Cache != nil {
+		out.Cache = &CacheStatus{
+			Serving:   st.State == snapshot.FromCache,
+			LastWrite: known(st.Cache.LastWrite),
+			Writes:    st.Cache.Writes,
+			Failures:  st.Cache.Failures,
+		}
 	}
 	return out
+}
+
+// known leaves a time out that is not known.
+func known(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
 }
 
 func registryStatus(st mirror.RegistryStatus) RegistryStatus {

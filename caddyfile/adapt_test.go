@@ -63,6 +63,6 @@ func TestEveryGoldenErrorNamesTheFix(t *testing.T) {
 		content, err := os.ReadFile(golden)
 		require.NoError(t, err)
 		_, want, _ := strings.Cut(string(content), separator)
-		assert.Regexp(t, `^error: .*(write|known|keep|options go into a block|takes no options)`, want, filepath.Base(golden))
+		assert.Regexp(t, `^error: .*(write|known|keep|leave it out|options go into a block|takes no options)`, want, filepath.Base(golden))
 	}
 }

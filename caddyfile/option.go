@@ -23,6 +23,13 @@ func init() {
 //	        label_selector <selector>
 //	    }
 //	    source files <dir>
+//	    cache <dir> {
+//	        key              {env.<NAME>}
+//	        key_file         <path>
+//	        persist_interval <duration>
+//	    }
+//	    startup_timeout <duration>
+//	    max_age         <duration>
 //	}
 //
 // There is one source at most; the default is `source kubernetes`, in the cluster
@@ -61,8 +68,14 @@ func parseAppOption(d *caddyfile.Dispenser, app *authzbridge.App) error {
 		}
 		app.SourceRaw = caddyconfig.JSONModuleObject(source, "type", name, nil)
 		return nil
+	case "cache":
+		return parseCache(d, app)
+	case "startup_timeout":
+		return parseStartupTimeout(d, app)
+	case "max_age":
+		return positive(d, "max_age", &app.MaxAge)
 	}
-	return d.Errf("unknown option %q; known are registry and source", d.Val())
+	return d.Errf("unknown option %q; known are registry, source, cache, startup_timeout and max_age", d.Val())
 }
 
 func parseRegistry(d *caddyfile.Dispenser, app *authzbridge.App) error {

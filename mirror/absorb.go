@@ -39,7 +39,7 @@ func (l *loop) absorb(n news, now time.Time) {
 	if registry {
 		addAnew(changed, asked, refs)
 	}
-	if registry || len(changed) > 0 {
+	if (registry || len(changed) > 0) && l.restored == nil {
 		for _, r := range l.registrations.list() {
 			r.note(registry, refs, changed)
 		}
@@ -59,14 +59,17 @@ func (o *objects) references() map[snapshot.Key]snapshot.Reference {
 // is malformed changes nothing but the conditions.
 func (l *loop) absorbRegistry(secret *snapshot.Secret, now time.Time) bool {
 	o := &l.objects
+	l.noteUID(secret)
 	next, err := l.readRegistry(secret)
 	if err != nil {
+		l.ages.hold("registry", now)
 		if l.conditions.raise(RegistryMalformed, "", err.Error()) {
 			l.logger.Error("registry malformed; the last good one stays in use",
 				zap.Stringer("registry", l.registry), zap.Error(err))
 		}
 		return false
 	}
+	l.ages.release("registry")
 	if l.conditions.clear(RegistryMalformed, "") {
 		l.logger.Info("registry readable again", zap.Stringer("registry", l.registry))
 	}
@@ -74,7 +77,7 @@ func (l *loop) absorbRegistry(secret *snapshot.Secret, now time.Time) bool {
 		return false
 	}
 	if o.registry == nil {
-		l.deadline = now.Add(firstWait)
+		l.registryAt = now
 	}
 	o.registry, o.document, o.renewed = next, secret, true
 	l.reference(next.References())

@@ -11,7 +11,8 @@ import (
 // build calls every Builder that wants it, and publishes if a View differs.
 func (l *loop) build(now time.Time) {
 	l.rebuilds.Add(1)
-	o := l.objects.take(now)
+	l.ages.hold(buildUnderWay, now)
+	o := l.input(now)
 	all := l.registrations.list()
 	views := make([]any, len(all))
 	for i, r := range all {
@@ -20,40 +21,34 @@ func (l *loop) build(now time.Time) {
 		}
 		views[i] = r.view
 	}
-	l.publish(now, views)
+	l.put(now, views)
+}
+
+// put publishes, and offers what is good to the Cache.
+func (l *loop) put(now time.Time, views []any) {
+	if !l.live {
+		l.publish(now, snapshot.FromCache, l.restored.contents.Validated, views)
+		return
+	}
+	if l.publish(now, snapshot.Live, time.Time{}, views) {
+		l.logger.Info("first snapshot published", zap.Int("pending_secrets", l.objects.pending))
+	}
+	l.offer()
 }
 
 func (l *loop) buildOne(r *registration, o snapshot.Objects) {
 	err := r.build(o)
 	if err == nil {
+		l.ages.release("builder " + r.name)
 		if l.conditions.clear(BuildFailed, r.name) {
 			l.logger.Info("builder succeeds again", zap.String("builder", r.name))
 		}
 		return
 	}
+	l.ages.holdView("builder "+r.name, o.Now)
 	l.observer.BuildFailed(r.name)
 	if l.conditions.raise(BuildFailed, r.name, "builder "+r.name+": "+err.Error()+"; its last view stays in use") {
 		l.logger.Error("builder failed; its last view stays in use",
 			zap.String("builder", r.name), zap.Error(err))
 	}
-}
-
-func (l *loop) publish(now time.Time, views []any) {
-	if l.hasStopped() {
-		return // a build that Stop did not wait for
-	}
-	prev := l.current.Load()
-	if prev != nil && prev.State() == snapshot.Live && prev.SameViews(views) {
-		return
-	}
-	next := snapshot.NewSnapshot(prev.Generation()+1, now, snapshot.Live, views)
-	if prev == nil {
-		l.progress.published(now) // before anybody can see a Snapshot, and be ready too soon
-	}
-	l.current.Store(next)
-	if prev == nil {
-		close(l.first)
-		l.logger.Info("first snapshot published", zap.Int("pending_secrets", l.objects.pending))
-	}
-	l.listeners.call(next, l.logger)
 }

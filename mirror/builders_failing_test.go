@@ -25,7 +25,7 @@ type badView struct{ at time.Time }
 
 func (v *badView) NextChange() time.Time { return v.at }
 
-func TestBuilderThatFailsKeepsItsView(t *testing.T) {
+func TestRow17BuilderThatFailsKeepsItsView(t *testing.T) {
 	for name, c := range map[string]struct {
 		make    func(snapshot.Objects) (any, error)
 		message string
@@ -101,7 +101,7 @@ func TestBuilderThatNeverSucceededHasNoView(t *testing.T) {
 	})
 }
 
-func TestBuilderThatFailsIsNotCalledAgainOnTheSameInput(t *testing.T) {
+func TestRow17BuilderThatFailsIsNotCalledAgainOnTheSameInput(t *testing.T) {
 	for name, fail := range map[string]func(*spy){
 		"error": func(s *spy) { s.fails(errors.New("no")) },
 		"panic": func(s *spy) { s.panics("no") },

@@ -30,17 +30,29 @@ const (
 	// SourceInvalid: something in the Source cannot be understood; what was read
 	// of it before stays in use.
 	SourceInvalid ConditionType = "SourceInvalid"
+	// ServingFromCache: the Source is not in sync; what an earlier process stored is
+	// served.
+	ServingFromCache ConditionType = "ServingFromCache"
+	// Stale: what is known is older than max_age, and every request is refused.
+	Stale ConditionType = "Stale"
+	// CacheRefused: what is stored cannot be used.
+	CacheRefused ConditionType = "CacheRefused"
+	// CacheWriteFailed: the last good objects cannot be stored.
+	CacheWriteFailed ConditionType = "CacheWriteFailed"
 	// ContactLost: two attempts in a row of one watch got no answer.
 	ContactLost ConditionType = "ContactLost"
 )
 
 // ConditionTypes returns all types.
 func ConditionTypes() []ConditionType {
-	return []ConditionType{RegistryAbsent, RegistryMalformed, BuildFailed, Unauthorized, Forbidden, SourceInvalid, ContactLost}
+	return []ConditionType{
+		RegistryAbsent, RegistryMalformed, BuildFailed, ServingFromCache, Stale, CacheRefused, CacheWriteFailed,
+		Unauthorized, Forbidden, SourceInvalid, ContactLost,
+	}
 }
 
 // Condition is one thing that is out of order. All of them mean that the Mirror
-// is degraded, and none that it does not serve.
+// is degraded, and none but Stale that it does not serve.
 type Condition struct {
 	Type ConditionType `json:"type"`
 	// Subject is what has the condition: a Builder or a watch; empty for the

@@ -185,7 +185,8 @@ func TestSourceFailuresAndResyncsAreCounted(t *testing.T) {
 
 func TestConditionTypesAreAllThereAreForLabels(t *testing.T) {
 	assert.ElementsMatch(t, []mirror.ConditionType{
-		"RegistryAbsent", "RegistryMalformed", "BuildFailed", "Unauthorized", "Forbidden", "SourceInvalid", "ContactLost",
+		"RegistryAbsent", "RegistryMalformed", "BuildFailed", "ServingFromCache", "Stale",
+		"CacheRefused", "CacheWriteFailed", "Unauthorized", "Forbidden", "SourceInvalid", "ContactLost",
 	}, mirror.ConditionTypes())
 	assert.ElementsMatch(t, []mirror.FailureKind{"contact", "unauthorized", "forbidden", "invalid"}, mirror.FailureKinds())
 }

@@ -24,6 +24,9 @@ type news struct {
 	registry    *snapshot.Secret
 	registrySet bool
 	secrets     map[snapshot.Key]snapshot.SecretState
+
+	cluster  string    // empty for no news
+	contents *Contents // of the Cache; nil for no news
 }
 
 func newInbox() *inbox {
@@ -69,6 +72,14 @@ func (s *sink) Secrets(states map[snapshot.Key]snapshot.SecretState) {
 		}
 		maps.Copy(n.secrets, states)
 	})
+}
+
+// Fresh implements Sink.
+func (s *sink) Fresh(f Freshness) { s.ages.tell(f) }
+
+// Cluster implements Sink.
+func (s *sink) Cluster(id string) {
+	s.inbox.put(func(n *news) { n.cluster = id })
 }
 
 // Failed implements Sink.

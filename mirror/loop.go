@@ -3,6 +3,8 @@ package mirror
 import (
 	"context"
 	"time"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
 const (
@@ -32,8 +34,13 @@ const (
 // loop is the one goroutine that owns the Objects and calls the Builders.
 type loop struct {
 	*Mirror
-	objects  objects
-	deadline time.Time // of the first publish; zero while the Registry is unknown
+	objects    objects
+	registryAt time.Time // when the Registry became known; zero before
+	live       bool      // what the Source says is served
+
+	restored    *restored // what is served from the Cache; nil if nothing is
+	cluster     string    // what the Source has contact with; empty if it is not known
+	registryUID string    // of the Registry as the Source saw it last
 }
 
 func newLoop(m *Mirror) *loop {
@@ -67,8 +74,14 @@ func (l *loop) run(ctx context.Context) {
 // long to pause.
 func (l *loop) turn(now time.Time) time.Duration {
 	begin := time.Now()
-	l.absorb(l.inbox.take(), now)
+	n := l.inbox.take()
+	l.absorb(n, now)
+	named := l.absorbCluster(n.cluster)
+	l.absorbCache(n.contents)
 	if !l.mayPublish(now) || !l.wantsBuild(now) {
+		if named && l.live {
+			l.offer()
+		}
 		// A Registry that is malformed has to be read as well to know it.
 		return l.untilDeadline(min(gapFactor*time.Since(begin), maxGap))
 	}
@@ -78,10 +91,10 @@ func (l *loop) turn(now time.Time) time.Duration {
 
 // untilDeadline shortens a pause so that the first publish is not late.
 func (l *loop) untilDeadline(pause time.Duration) time.Duration {
-	if l.current.Load() != nil || l.deadline.IsZero() {
+	if l.live || l.registryAt.IsZero() {
 		return pause
 	}
-	return min(pause, max(time.Until(l.deadline), 0))
+	return min(pause, max(time.Until(l.deadline()), 0))
 }
 
 func (l *loop) timedBuild(now time.Time) {
@@ -94,13 +107,43 @@ func (l *loop) timedBuild(now time.Time) {
 // are in sync, or for a while: else Apps would be shown as pending that the next
 // event opens.
 func (l *loop) mayPublish(now time.Time) bool {
-	switch {
-	case l.current.Load() != nil:
-		return true
-	case l.objects.registry == nil:
-		return false
+	if !l.live && l.isInSync(now) {
+		l.goLive()
 	}
-	return l.objects.pending == 0 || !now.Before(l.deadline)
+	return l.live || l.restored != nil
+}
+
+func (l *loop) isInSync(now time.Time) bool {
+	return l.objects.registry != nil && (l.objects.pending == 0 || !now.Before(l.deadline()))
+}
+
+// goLive replaces what is served from the Cache whole.
+func (l *loop) goLive() {
+	l.live = true
+	l.liveOnce.Do(func() { close(l.isLive) })
+	if l.restored == nil {
+		return
+	}
+	l.restored = nil
+	l.startOver()
+	l.conditions.clear(ServingFromCache, "")
+	l.logger.Info("in sync; the cache is not served any more")
+}
+
+// startOver lets no Builder reuse what it made of other Objects.
+func (l *loop) startOver() {
+	for _, r := range l.registrations.list() {
+		r.changes, r.dirty = snapshot.Changes{All: true}, true
+	}
+}
+
+// deadline is until when the first publish waits for the referenced Secrets once the
+// Registry is known: longer while the Cache has them.
+func (l *loop) deadline() time.Time {
+	if l.restored != nil {
+		return l.registryAt.Add(readyWait)
+	}
+	return l.registryAt.Add(firstWait)
 }
 
 func (l *loop) wantsBuild(now time.Time) bool {
@@ -115,8 +158,8 @@ func (l *loop) wantsBuild(now time.Time) bool {
 // untilDue returns how long to sleep if nothing changes.
 func (l *loop) untilDue(now time.Time) time.Duration {
 	next := now.Add(maxSleep)
-	if l.current.Load() == nil && !l.deadline.IsZero() {
-		next = earlier(next, l.deadline)
+	if !l.live && !l.registryAt.IsZero() {
+		next = earlier(next, l.deadline())
 	}
 	for _, r := range l.registrations.list() {
 		next = earlier(next, r.due)

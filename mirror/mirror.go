@@ -21,6 +21,17 @@ type Options struct {
 	Registry snapshot.Key
 	// Source is where the objects come from. The Mirror owns it.
 	Source Source
+	// Cache keeps the last good objects over a restart. The Mirror owns it. Default:
+	// none.
+	Cache Cache
+	// StartupTimeout is how long the Cache waits for the Source. Default: 0, it is
+	// served at once.
+	StartupTimeout time.Duration
+	// PersistInterval is the shortest time between two writes of the Cache. Default:
+	// 30 s.
+	PersistInterval time.Duration
+	// MaxAge is how old what is served may become. Default: 0, for ever.
+	MaxAge time.Duration
 	// Logger takes what happens. Default: none.
 	Logger *zap.Logger
 	// Observer is told what happens, for metrics. Default: none.
@@ -35,10 +46,21 @@ type Mirror struct {
 	observer Observer
 	logger   *zap.Logger
 
+	maxAge time.Duration
+
 	inbox   *inbox
 	current atomic.Pointer[snapshot.Snapshot]
 	first   chan struct{} // closed at the first publish
 	stopped chan struct{} // closed by Stop
+
+	publishing sync.Mutex // guards generation, and keeps publishes in order
+	generation uint64
+	begin      sync.Once // closes first
+
+	isLive   chan struct{} // closed when what the Source says is served
+	liveOnce sync.Once     // closes it
+	ages     ages
+	keeper   *keeper // nil without a Cache
 
 	registrations registrations
 	listeners     listeners
@@ -67,7 +89,10 @@ func New(o Options) (*Mirror, error) {
 		observer: o.Observer,
 		logger:   o.Logger,
 		inbox:    newInbox(),
+		maxAge:   o.MaxAge,
+		ages:     newAges(),
 		first:    make(chan struct{}),
+		isLive:   make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
 	if m.observer == nil {
@@ -75,6 +100,9 @@ func New(o Options) (*Mirror, error) {
 	}
 	if m.logger == nil {
 		m.logger = zap.NewNop()
+	}
+	if o.Cache != nil {
+		m.keeper = newKeeper(m, o)
 	}
 	return m, nil
 }
@@ -92,13 +120,17 @@ func (m *Mirror) Start() error {
 	m.cancel = cancel
 	m.running.Go(func() { m.source.Run(ctx, (*sink)(m)) })
 	m.running.Go(func() { newLoop(m).run(ctx) })
+	m.running.Go(func() { m.watchAge(ctx) })
+	if m.keeper != nil {
+		m.running.Go(func() { m.keeper.run(ctx) })
+	}
 	m.logger.Info("mirror started",
 		zap.Stringer("registry", m.registry), zap.Stringer("source", m.source))
 	return nil
 }
 
-// Stop ends the Source and the rebuild loop, and returns within 2 s even if one
-// of them hangs. The last Snapshot stays readable, and nothing is published
+// Stop ends the Source and the rebuild loop, stores what is good once more, and
+// returns within 2 s even if one of them hangs. The last Snapshot stays readable, and nothing is published
 // after it. Stopping again does nothing.
 func (m *Mirror) Stop() {
 	if !m.end() {

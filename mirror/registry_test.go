@@ -17,9 +17,10 @@ const (
 		"version: 2 is not known here; this release reads version 1"
 )
 
-func TestThreeStatesOfTheRegistryHaveThreeMessages(t *testing.T) {
+func TestRow13ThreeStatesOfTheRegistryHaveThreeMessages(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		assert.Equal(t, []string{notRead}, w.reasons())
+		assert.Equal(t, "unsynced", w.reason("shop"))
 
 		w.tell(nil)
 		assert.Equal(t, []string{absent}, w.reasons())
@@ -29,6 +30,12 @@ func TestThreeStatesOfTheRegistryHaveThreeMessages(t *testing.T) {
 		w.tell(document("uid-1", "7", "version: 2"))
 		assert.Equal(t, []string{sprintf(malformed, "7")}, w.reasons())
 		assert.Equal(t, "unknown_host", w.reason("shop"), "the last good one is that there was none")
+
+		w.serve("shop")
+		assert.Empty(t, w.reasons())
+		w.tell(nil)
+		assert.Equal(t, []string{absent}, w.reasons(), "deleted")
+		assert.Equal(t, "unknown_host", w.reason("shop"))
 	})
 }
 
@@ -180,5 +187,23 @@ func TestOnlyTheLastOfSeveralRegistriesCounts(t *testing.T) {
 		assert.Empty(t, w.mirror.Status().Conditions)
 		assert.Len(t, w.source.asked, asked+1)
 		assert.Zero(t, w.logs.FilterMessageSnippet("absent").Len()+w.logs.FilterMessageSnippet("malformed").Len())
+	})
+}
+
+func TestRow18NewerSchema(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.serve("shop", "blog")
+		w.tell(registry("2", app("shop", `"newer":"field"`), app("blog")))
+		w.idle()
+		assert.Equal(t, "app_invalid", w.reason("shop"), "nobody knows what the field asks for")
+		assert.Equal(t, "allowed", w.reason("blog"))
+
+		w.tell(document("uid-1", "3", "version: 2\napps: []"))
+		w.idle()
+		assert.Equal(t, "allowed", w.reason("blog"), "the last good one stays")
+		c, there := w.condition(mirror.RegistryMalformed, "")
+		require.True(t, there)
+		assert.Contains(t, c.Message, "version 3")
+		assert.Contains(t, c.Message, "this release reads version 1")
 	})
 }

@@ -39,6 +39,14 @@ type Sink interface {
 	// if they are referenced later. The map is not kept.
 	Secrets(states map[snapshot.Key]snapshot.SecretState)
 
+	// Fresh tells as of when what was told is known to be right. It may be called
+	// often.
+	Fresh(f Freshness)
+
+	// Cluster identifies the cluster that the objects are of, once there is contact
+	// with it. A Source without clusters never calls it.
+	Cluster(id string)
+
 	// Failed tells that one attempt of a watch failed. A watch is named for
 	// people, such as "secrets in namespace shop".
 	Failed(watch string, failure Failure)

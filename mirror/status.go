@@ -31,10 +31,22 @@ type Status struct {
 	Source string
 	// PendingSecrets counts the referenced Secrets without an answer.
 	PendingSecrets int
-	Conditions     []Condition
-	Rebuilds       uint64
-	Resyncs        uint64
+	// AsOf is as of when all that is served is known to be right, and Oldest names
+	// the part that it is the time of; zero while nothing is served.
+	AsOf   time.Time
+	Oldest string
+	// Contact is when the Source last heard from where the objects are, Validated as
+	// of when what it told is known to be right; zero for never.
+	Contact, Validated time.Time
+	// Cache is nil without one.
+	Cache      *CacheStatus
+	Conditions []Condition
+	Rebuilds   uint64
+	Resyncs    uint64
 }
+
+// Age is how old what is served is at a time.
+func (s Status) Age(now time.Time) time.Duration { return age{asOf: s.AsOf}.at(now) }
 
 // RegistryStatus is the Registry document in use: the last good one.
 type RegistryStatus struct {
@@ -50,8 +62,9 @@ type progress struct {
 	mu       sync.Mutex // guards the fields below
 	registry *snapshot.Registry
 	pending  int
-	synced   bool      // nothing has been pending once
-	settleBy time.Time // from when on what is pending does not count against readiness
+	cached   *snapshot.Registry // that of the Cache, while that is served
+	synced   bool               // nothing has been pending once
+	settleBy time.Time          // from when on what is pending does not count against readiness
 }
 
 func (p *progress) set(registry *snapshot.Registry, pending int) {
@@ -59,6 +72,12 @@ func (p *progress) set(registry *snapshot.Registry, pending int) {
 	defer p.mu.Unlock()
 	p.registry, p.pending = registry, pending
 	p.synced = p.synced || registry != nil && pending == 0
+}
+
+func (p *progress) serve(cached *snapshot.Registry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cached = cached
 }
 
 func (p *progress) published(now time.Time) {
@@ -70,12 +89,13 @@ func (p *progress) published(now time.Time) {
 func (p *progress) get() known {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return known{p.registry, p.pending, p.synced, p.synced || !time.Now().Before(p.settleBy)}
+	return known{p.registry, p.cached, p.pending, p.synced, p.synced || !time.Now().Before(p.settleBy)}
 }
 
 // known is the progress at one moment.
 type known struct {
 	registry        *snapshot.Registry
+	cached          *snapshot.Registry
 	pending         int
 	synced, settled bool
 }
@@ -84,8 +104,9 @@ type known struct {
 // process.
 func (m *Mirror) Synced() bool { return m.progress.get().synced }
 
-// Ready reports whether requests can be answered: there is a Snapshot, and the
-// Source has answered for every Secret once, or 15 s have passed without. The
+// Ready reports whether requests can be answered: there is a Snapshot that is not
+// stale, and it is from the Cache, or the Source has answered for every Secret once, or
+// 15 s have passed without. The
 // reasons say in words why not, or what is degraded though ready.
 func (m *Mirror) Ready() (bool, []string) {
 	return m.ready(m.Current(), m.progress.get(), m.conditions.list())
@@ -105,7 +126,7 @@ func (m *Mirror) ready(s *snapshot.Snapshot, k known, active []Condition) (bool,
 	for _, c := range active {
 		reasons = append(reasons, c.words())
 	}
-	return s != nil && k.settled, reasons
+	return s != nil && !s.Stale() && (k.settled || s.State() == snapshot.FromCache), reasons
 }
 
 // isMalformed reports a Registry that was read, though not understood.
@@ -134,11 +155,22 @@ func (m *Mirror) Status() Status {
 		Rebuilds:       m.Rebuilds(),
 		Resyncs:        m.Resyncs(),
 	}
+	if m.keeper != nil {
+		cache := m.keeper.record.get()
+		st.Cache = &cache
+	}
+	st.Contact, st.Validated = m.ages.contact(), m.ages.validated()
 	st.Ready, st.Reasons = m.ready(current, k, active)
 	if current != nil {
 		st.BuiltAt = current.BuiltAt()
+		oldest := m.ages.oldest()
+		st.AsOf, st.Oldest = oldest.asOf, oldest.of
 	}
-	if registry := k.registry; registry != nil {
+	registry := k.registry
+	if st.State == snapshot.FromCache {
+		registry = k.cached
+	}
+	if registry != nil {
 		st.Registry.Known = true
 		st.Registry.Present = registry.Present()
 		st.Registry.UID = registry.UID()

@@ -36,6 +36,7 @@ func TestStatusInEveryState(t *testing.T) {
 		want.PendingSecrets, want.Reasons = 0, nil
 		want.Snapshot = w.mirror.Current()
 		want.Generation, want.Rebuilds, want.BuiltAt = 1, 1, w.mirror.Current().BuiltAt()
+		want.AsOf, want.Oldest = want.BuiltAt, "source"
 		assert.Equal(t, want, w.mirror.Status(), "live")
 		assert.True(t, start.Equal(want.BuiltAt))
 		assert.True(t, w.mirror.Synced())

@@ -76,7 +76,7 @@ func (c *clocked) reason() string {
 	return apps.At(0).Reason.String()
 }
 
-func TestClockSetForward(t *testing.T) {
+func TestRow19ClockSetForward(t *testing.T) {
 	c := newClocked(t, at(11, 0))
 	require.Equal(t, "allowed", c.reason())
 
@@ -84,7 +84,7 @@ func TestClockSetForward(t *testing.T) {
 	assert.Equal(t, "app_expired", c.reason())
 }
 
-func TestClockSetBack(t *testing.T) {
+func TestRow19ClockSetBack(t *testing.T) {
 	c := newClocked(t, at(13, 0))
 	require.Equal(t, "app_expired", c.reason())
 
@@ -115,6 +115,34 @@ func TestTimeOfAViewIsThatOfTheWall(t *testing.T) {
 	asOf := c.registrations.list()[0].asOf
 	require.False(t, asOf.IsZero())
 	assert.Equal(t, asOf.Round(0), asOf, "with a monotonic reading nobody would see the clock set back")
+}
+
+func TestRow19AgeGoesByTheMonotonicClock(t *testing.T) {
+	now := time.Now()
+	c := newClocked(t, now)
+	assert.NotEqual(t, now.Round(0), c.ages.oldest().asOf, "of the first publish: else setting the clock changes the age")
+
+	told := time.Now()
+	(*sink)(c.Mirror).Fresh(Freshness{AsOf: told})
+	assert.Equal(t, told, c.ages.oldest().asOf)
+	assert.NotEqual(t, told.Round(0), c.ages.oldest().asOf, "of the Source")
+}
+
+func TestRow19ClockSetBackWhileTheCacheIsServed(t *testing.T) {
+	c := newClocked(t, at(11, 0))
+	c.maxAge = time.Hour
+	c.ages.serve(at(11, 0), at(11, 0)) // what was stored has no monotonic time
+
+	c.expire(at(10, 0))
+	assert.False(t, c.Current().Stale(), "what comes from the future is not old")
+	assert.Zero(t, c.Status().Age(at(10, 0)))
+
+	c.expire(at(12, 0).Add(-time.Nanosecond))
+	assert.False(t, c.Current().Stale())
+	c.expire(at(12, 0))
+	assert.True(t, c.Current().Stale())
+	c.expire(at(11, 30))
+	assert.False(t, c.Current().Stale(), "the clock was wrong, and is put right")
 }
 
 func TestSleepIsBoundedSinceTheClockMayBeSetMeanwhile(t *testing.T) {

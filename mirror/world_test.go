@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -26,36 +27,45 @@ type world struct {
 	logs     *observer.ObservedLogs
 }
 
+// option changes what a Mirror is made of.
+type option func(*mirror.Options)
+
+func maxAge(d time.Duration) option { return func(o *mirror.Options) { o.MaxAge = d } }
+
 // inWorld runs a test in virtual time with a Mirror that is started and has
 // nothing to do. It fails if a goroutine is left when the Mirror has stopped.
-func inWorld(t *testing.T, test func(*testing.T, *world)) {
+func inWorld(t *testing.T, test func(*testing.T, *world), options ...option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld(t, options...)
 		w.start()
 		test(t, w)
 	})
 }
 
 // newWorld leaves the Mirror for the test to start.
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, options ...option) *world {
 	t.Helper()
-	w := newBareWorld(t)
+	w := newBareWorld(t, options...)
 	w.apps = w.register(snapshot.NewAppsBuilder())
 	return w
 }
 
 // newBareWorld leaves the Builders to the test as well.
-func newBareWorld(t *testing.T) *world {
+func newBareWorld(t *testing.T, options ...option) *world {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	w := &world{t: t, source: newScripted(), observed: newObserved(), logs: logs}
-	m, err := mirror.New(mirror.Options{
+	o := mirror.Options{
 		Registry: registryKey,
 		Source:   w.source,
 		Logger:   zap.New(core),
 		Observer: w.observed,
-	})
+	}
+	for _, change := range options {
+		change(&o)
+	}
+	m, err := mirror.New(o)
 	require.NoError(t, err)
 	w.mirror = m
 	t.Cleanup(m.Stop)
@@ -84,6 +94,25 @@ func (w *world) tell(secret *snapshot.Secret) {
 // put changes a Secret, and waits until the loop has nothing left to do now.
 func (w *world) put(name string, state snapshot.SecretState) {
 	w.source.put(key(name), state)
+	synctest.Wait()
+}
+
+// validate tells that everything is right as of now.
+func (w *world) validate() {
+	w.fresh(mirror.Freshness{Contact: time.Now(), AsOf: time.Now(), Oldest: watch})
+}
+
+// keepValidating tells every 10 s for so long that everything is right.
+func (w *world) keepValidating(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		time.Sleep(min(10*time.Second, time.Until(end)))
+		w.validate()
+	}
+}
+
+// fresh tells how old things are, and waits until the Mirror has taken it in.
+func (w *world) fresh(f mirror.Freshness) {
+	w.source.sink.Fresh(f)
 	synctest.Wait()
 }
 
@@ -133,6 +162,20 @@ func (w *world) version(app string) string {
 }
 
 func (w *world) generation() uint64 { return w.mirror.Current().Generation() }
+
+// age is how old what is served is now, and of which part.
+func (w *world) age() (time.Duration, string) {
+	st := w.mirror.Status()
+	return st.Age(time.Now()), st.Oldest
+}
+
+// assertAge asks for both.
+func (w *world) assertAge(age time.Duration, oldest string) {
+	w.t.Helper()
+	got, of := w.age()
+	assert.Equal(w.t, age, got)
+	assert.Equal(w.t, oldest, of)
+}
 
 func (w *world) reasons() []string {
 	_, reasons := w.mirror.Ready()

@@ -18,6 +18,7 @@ func TestCaddyfileOfTheConfigMapAdaptsWithoutWarnings(t *testing.T) {
 		caddyfile string
 	}{
 		{name: "as deployed, for rbac.yaml", caddyfile: readCaddyfile(t)},
+		{name: "with the cache of its comment", caddyfile: uncomment(t, readCaddyfile(t), "cache ")},
 		{name: "with the scope of its comment, for rbac-namespaces.yaml", caddyfile: withScopeNamespaces(t)},
 	}
 	for _, test := range tests {
@@ -31,11 +32,18 @@ func TestCaddyfileOfTheConfigMapAdaptsWithoutWarnings(t *testing.T) {
 // the source in the Caddyfile.
 func withScopeNamespaces(tb testing.TB) string {
 	tb.Helper()
-	return replaceEach(tb, readCaddyfile(tb),
-		"\t\t# source kubernetes {", "\t\tsource kubernetes {",
-		"\t\t# \tscope", "\t\t\tscope",
-		"\t\t# }", "\t\t}",
-	)
+	return uncomment(tb, readCaddyfile(tb), "source kubernetes ")
+}
+
+// uncomment removes the comment signs of a block, from the line that begins with
+// some words to the one that closes it.
+func uncomment(tb testing.TB, text, begin string) string {
+	tb.Helper()
+	before, rest, found := strings.Cut(text, "\t\t# "+begin)
+	require.True(tb, found, begin)
+	block, after, found := strings.Cut(begin+rest, "\t\t# }")
+	require.True(tb, found, begin)
+	return before + "\t\t" + strings.ReplaceAll(block, "\t\t# ", "\t\t") + "\t\t}" + after
 }
 
 // scopeInTheComment is the line that goes with rbac-namespaces.yaml.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,7 +17,7 @@ func TestScopeCluster(t *testing.T) {
 	cluster := deployedCluster(t, "rbac.yaml")
 
 	t.Run("may read Secrets everywhere and nothing else", func(t *testing.T) {
-		assertRights(t, cluster, namespace, "shop", "kube-system")
+		assertRights(t, cluster, []authorizationv1.ResourceRule{readSecrets, tellClusters}, namespace, "shop", "kube-system")
 		account := asAccount(t, cluster, serviceAccount)
 		assertListsAndWatches(t, account, metav1.NamespaceAll)
 		assertForbidsAllElse(t, account, "shop")
@@ -39,7 +40,7 @@ func TestScopeNamespaces(t *testing.T) {
 	cluster := deployedCluster(t, "rbac-namespaces.yaml")
 
 	t.Run("may read Secrets there and nothing else", func(t *testing.T) {
-		assertRights(t, cluster, namespace, "shop")
+		assertRights(t, cluster, []authorizationv1.ResourceRule{readSecrets}, namespace, "shop")
 		account := asAccount(t, cluster, serviceAccount)
 		for _, name := range []string{namespace, "shop"} {
 			assertListsAndWatches(t, account, name)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -89,6 +90,23 @@ func TestNewRefusesWhatCannotBeADirectory(t *testing.T) {
 			assert.EqualError(t, err, tt.words)
 		})
 	}
+}
+
+func TestADirectoryThatMayBeMissingIsReadOnceItIsThere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "later")
+	src, err := New(Options{Dir: dir, Registry: registryKey, MayBeMissing: true})
+	require.NoError(t, err)
+	f := &fixture{recorder: newRecorder(), t: t, dir: dir, src: src, now: time.Now()}
+	f.look = newLooker(src, f.recorder)
+	f.want(openKey)
+	f.settle()
+	assert.Contains(t, f.failing["directory"].Detail, dir)
+
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	f.write("open.yaml", manifestOf(openKey, "token", "one"))
+	f.settle()
+	assert.Empty(t, f.failing)
+	assert.Equal(t, "one", f.value(openKey, "token"))
 }
 
 func TestWhatNobodyMayRead(t *testing.T) {

@@ -30,6 +30,8 @@ type looker struct {
 	blind     *mirror.Failure          // why the directory cannot be read; nil if it can
 	stale     bool                     // something changed that the Sink has not been told of
 
+	contact, asOf time.Time
+
 	registryTold bool
 	registryLast *snapshot.Secret
 	failures     failures
@@ -58,8 +60,24 @@ func (l *looker) look(now time.Time) (again bool) {
 		l.tellRegistry()
 		l.tellSecrets()
 	}
-	l.failures.tell(l.sink, now, l.failing())
+	failing := l.failing()
+	l.failures.tell(l.sink, now, failing)
+	l.tellFresh(now, failing)
 	return again
+}
+
+// tellFresh tells of a look that has seen the Registry as it is now. A manifest that
+// does not parse keeps what it defined, and is told as a failure; it must not make
+// everything old, as a stray file would.
+func (l *looker) tellFresh(now time.Time, failing map[string]mirror.Failure) {
+	if l.blind != nil {
+		return
+	}
+	l.contact = now
+	if _, wrong := failing[watchRegistry]; !wrong {
+		l.asOf = now
+	}
+	l.sink.Fresh(mirror.Freshness{Contact: l.contact, AsOf: l.asOf, Oldest: watchDirectory})
 }
 
 // rereference takes over another set of referenced Secrets.

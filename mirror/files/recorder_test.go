@@ -21,6 +21,7 @@ type recorder struct {
 	states     map[snapshot.Key]snapshot.SecretState
 	failing    map[string]mirror.Failure
 	failed     map[string]int // calls of Failed, by watch
+	fresh      mirror.Freshness
 	onSecrets  func(map[snapshot.Key]snapshot.SecretState)
 }
 
@@ -54,6 +55,14 @@ func (r *recorder) Secrets(states map[snapshot.Key]snapshot.SecretState) {
 		}
 	})
 }
+
+func (r *recorder) Fresh(f mirror.Freshness) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fresh = f
+}
+
+func (*recorder) Cluster(string) {}
 
 func (r *recorder) Failed(watch string, f mirror.Failure) {
 	r.record("failed "+watch, func() { r.failing[watch] = f; r.failed[watch]++ })

@@ -32,6 +32,9 @@ type Options struct {
 	// Registry is the Secret that lists the Apps. Its namespace is the default
 	// of manifests that name none.
 	Registry snapshot.Key
+	// MayBeMissing leaves it to Run to say that Dir cannot be listed. It is looked at
+	// again and again. Default: New says so.
+	MayBeMissing bool
 	// Poll is how often the directory is looked at. A look that finds nothing
 	// new reads no file. Default: 250ms.
 	Poll time.Duration
@@ -50,8 +53,8 @@ type Source struct {
 	wanted   *wanted
 }
 
-// New makes a Source. It reads nothing, but an error says that the directory
-// does not exist or cannot be listed.
+// New makes a Source. It reads nothing, but unless that may be, an error says that
+// the directory does not exist or cannot be listed.
 func New(o Options) (*Source, error) {
 	if o.Dir == "" {
 		return nil, errors.New("source files: no directory; write `source files <dir>`")
@@ -63,7 +66,7 @@ func New(o Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source files: directory %q: %w", o.Dir, err)
 	}
-	if err := checkDirectory(dir); err != nil {
+	if err := checkDirectory(dir); err != nil && !o.MayBeMissing {
 		return nil, fmt.Errorf("source files: directory %q: %w", o.Dir, err)
 	}
 	s := &Source{

@@ -1,10 +1,12 @@
 package kube
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -95,4 +97,26 @@ func chooseContext(path string, file *clientcmdapi.Config, name string) (string,
 		return "", fmt.Errorf("context %q: its user %q is not in kubeconfig %q; add it with kubectl config set-credentials", name, user, path)
 	}
 	return name, nil
+}
+
+// Origin identifies the API server of a configuration: its URL without credentials,
+// and a hash of the CA that it is verified with, empty for that of the system.
+func Origin(config *rest.Config) (server, ca string, err error) {
+	address, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return "", "", err
+	}
+	address.User = nil
+	bundle, err := caOf(config)
+	if err != nil || len(bundle) == 0 {
+		return address.String(), "", err
+	}
+	return address.String(), fmt.Sprintf("%x", sha256.Sum256(bundle)), nil
+}
+
+func caOf(config *rest.Config) ([]byte, error) {
+	if len(config.CAData) > 0 || config.CAFile == "" {
+		return config.CAData, nil
+	}
+	return os.ReadFile(config.CAFile)
 }

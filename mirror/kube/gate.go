@@ -45,6 +45,16 @@ func (g *gate) Secrets(states map[snapshot.Key]snapshot.SecretState) {
 	g.pass(func(s mirror.Sink) { s.Secrets(states) })
 }
 
+// Fresh implements mirror.Sink.
+func (g *gate) Fresh(f mirror.Freshness) {
+	g.pass(func(s mirror.Sink) { s.Fresh(f) })
+}
+
+// Cluster implements mirror.Sink.
+func (g *gate) Cluster(id string) {
+	g.pass(func(s mirror.Sink) { s.Cluster(id) })
+}
+
 // Failed implements mirror.Sink.
 func (g *gate) Failed(watch string, failure mirror.Failure) {
 	g.logger.Debug("attempt failed", zap.String("watch", watch),

@@ -18,18 +18,20 @@ func TestShutGateLetsNothingThrough(t *testing.T) {
 	all := func() {
 		g.Registry(nil)
 		g.Secrets(state)
+		g.Fresh(mirror.Freshness{})
+		g.Cluster("uid")
 		g.Failed("watch", mirror.Failure{})
 		g.Recovered("watch")
 		g.Resynced("watch")
 	}
 	calls := func() int {
-		return r.registryCalls + r.secretCalls + len(r.failures["watch"]) + r.recoveries["watch"] + r.resyncs["watch"]
+		return r.registryCalls + r.secretCalls + len(r.fresh) + len(r.clusters) + len(r.failures["watch"]) + r.recoveries["watch"] + r.resyncs["watch"]
 	}
 	all()
-	assert.Equal(t, 5, calls())
+	assert.Equal(t, 7, calls())
 	g.shut()
 	all()
-	assert.Equal(t, 5, calls())
+	assert.Equal(t, 7, calls())
 }
 
 // within is a Sink whose Registry does something.

@@ -24,6 +24,7 @@ type bench struct {
 	shop    string // the Secrets'
 
 	proxied *kubetest.Proxy // nil unless the test sets it
+	pace    pace            // the default unless the test sets it
 	source  *Source
 	stop    func() // returns when Run has
 }
@@ -63,6 +64,9 @@ func (b *bench) start(t *testing.T, config *rest.Config, scope Scope) {
 		Scope:    scope,
 	})
 	require.NoError(t, err)
+	if b.pace != (pace{}) {
+		source.pace = b.pace
+	}
 	b.source, b.stop = source, run(t, source, b.recorder)
 }
 

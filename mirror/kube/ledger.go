@@ -44,6 +44,19 @@ func (l *ledger) open(sink mirror.Sink, read func(snapshot.Key)) {
 	l.referenceLocked(refs)
 }
 
+// restart forgets the versions, which are those of other data, and the reads that
+// are under way. What was told stays until the watches have brought everything.
+func (l *ledger) restart() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.areas {
+		a.version = ""
+		for _, e := range a.entries {
+			e.version, e.mark = "", 0
+		}
+	}
+}
+
 // reference replaces the set of referenced Secrets, and answers for the new ones
 // as far as that is possible at once.
 func (l *ledger) reference(refs map[snapshot.Key]snapshot.Reference) {

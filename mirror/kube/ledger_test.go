@@ -2,6 +2,7 @@ package kube
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,7 @@ func newDesk() *desk {
 	d := &desk{recorder: newRecorder()}
 	d.ledger = newLedger(Scope{Kind: ScopeNamespaces, Namespaces: []string{"shop"}})
 	d.area = d.ledger.areas["shop"]
-	d.store = store{d.area}
+	d.store = store{d.area, newValidation(d.recorder).add("shop"), time.Now}
 	d.ledger.open(d.recorder, func(key snapshot.Key) { d.reads = append(d.reads, key) })
 	return d
 }

@@ -23,11 +23,11 @@ import (
 
 func writeFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
-func TestStormEndsInItsLastState(t *testing.T) {
+func TestRow24StormEndsInItsLastState(t *testing.T) {
 	b := newBench(t)
 	b.startSynced(t, b.cluster.Admin(), b.shopScope())
 	calls := b.look(func() int { return b.secretCalls })
-	const patches = 500
+	const patches = 3000
 	secrets := b.cluster.AdminClient().CoreV1().Secrets(b.shop)
 	for i := 1; i <= patches; i++ {
 		patch := fmt.Appendf(nil, `{"stringData":{"token":"storm-%d"}}`, i)
@@ -57,6 +57,7 @@ func (s *spy) replace(secrets []*corev1.Secret, version string) {
 }
 
 func TestUnreferencedSecretsAreNotKept(t *testing.T) {
+	t.Parallel() // it takes long, and leaves the cluster alone
 	const many, size = 2000, 20_000
 	b := newBench(t)
 	b.putMany(t, many, size)
@@ -71,7 +72,7 @@ func TestUnreferencedSecretsAreNotKept(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { newWatcher(watched.target, s, api, &running).run(ctx) })
+	running.Go(func() { newWatcher(watched.target, s, api, newValidation(newRecorder()), &running).run(ctx) })
 	<-s.done
 	cancel()
 	running.Wait()

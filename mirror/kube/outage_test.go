@@ -92,7 +92,7 @@ func TestAPIServerKilledAndStartedAgain(t *testing.T) {
 	b.await(t, "the reads recover", func() bool { return b.recoveries[fetchTitle] >= 1 })
 }
 
-func TestConnectionCutAndPassedAgain(t *testing.T) {
+func TestRow12RecreatedWhileTheConnectionWasCut(t *testing.T) {
 	b := newBench(t)
 	proxy := b.proxy(t)
 	b.put(t, "clients", "one")
@@ -122,7 +122,7 @@ func TestConnectionCutAndPassedAgain(t *testing.T) {
 
 // A new API server knows nothing of the past, so the version that the watch held
 // has expired.
-func TestWhatVanishedWhileTheVersionExpiredIsDroppedByTheRelist(t *testing.T) {
+func TestRow11WhatVanishedWhileTheVersionExpiredIsDroppedByTheRelist(t *testing.T) {
 	b := newBench(t)
 	proxy := b.proxy(t)
 	b.put(t, "clients", "one")
@@ -146,6 +146,7 @@ func TestWhatVanishedWhileTheVersionExpiredIsDroppedByTheRelist(t *testing.T) {
 }
 
 func TestWatchThatIsToldToWaitDoesAndReportsEachAttempt(t *testing.T) {
+	t.Parallel() // it waits, and leaves the cluster alone
 	b := newBench(t)
 	faults := &refusing{answers: []func(http.ResponseWriter){busy, busy}}
 	config := faults.serve(t, b.cluster.Admin(), "/api/v1/namespaces/"+b.team+"/secrets")
@@ -191,6 +192,7 @@ func TestConnectionFrozenAndThawed(t *testing.T) {
 }
 
 func TestClusterRestoredToAnOlderState(t *testing.T) {
+	t.Parallel() // on a cluster of its own
 	cluster, err := kubetest.Start(kubetest.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
@@ -215,6 +217,7 @@ func TestClusterRestoredToAnOlderState(t *testing.T) {
 
 // Servers before Kubernetes 1.32 answer a list, and then a watch.
 func TestServerWithoutWatchLists(t *testing.T) {
+	t.Parallel() // on a cluster of its own
 	cluster, err := kubetest.Start(kubetest.Options{APIServerArgs: []string{"--feature-gates=WatchList=false"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
@@ -261,6 +264,7 @@ func TestTimeoutOfTheConfigurationDoesNotEndWatches(t *testing.T) {
 }
 
 func TestEtcdThatIsDeadAtTheStartAndComesBack(t *testing.T) {
+	t.Parallel() // on a cluster of its own
 	cluster, err := kubetest.Start(kubetest.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
@@ -278,6 +282,7 @@ func TestEtcdThatIsDeadAtTheStartAndComesBack(t *testing.T) {
 }
 
 func TestEtcdThatDiesAndComesBackWhileWatched(t *testing.T) {
+	t.Parallel() // on a cluster of its own
 	cluster, err := kubetest.Start(kubetest.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })

@@ -75,7 +75,7 @@ func TestClusterThatMayNotBeWatchedNamesTheClusterRole(t *testing.T) {
 	assert.Equal(t, "may not watch secrets in all namespaces; bind a ClusterRole that allows get, list and watch on secrets, or use scope namespaces", f.Detail)
 }
 
-func TestOneNamespaceDeniedLeavesTheOthersAlone(t *testing.T) {
+func TestRow9OneNamespaceDeniedLeavesTheOthersAlone(t *testing.T) {
 	b := newBench(t)
 	name, config := b.reader(t)
 	b.cluster.Grant(t, name, b.shop, allowSecrets("get", "list", "watch"))

@@ -26,6 +26,8 @@ type recorder struct {
 	registryCalls int
 	states        map[snapshot.Key]snapshot.SecretState
 	secretCalls   int
+	fresh         []mirror.Freshness
+	clusters      []string
 	failures      map[string][]mirror.Failure
 	recoveries    map[string]int
 	resyncs       map[string]int
@@ -55,6 +57,14 @@ func (r *recorder) Registry(secret *snapshot.Secret) {
 
 func (r *recorder) Secrets(states map[snapshot.Key]snapshot.SecretState) {
 	r.record(func() { maps.Copy(r.states, states); r.secretCalls++ })
+}
+
+func (r *recorder) Fresh(f mirror.Freshness) {
+	r.record(func() { r.fresh = append(r.fresh, f) })
+}
+
+func (r *recorder) Cluster(id string) {
+	r.record(func() { r.clusters = append(r.clusters, id) })
 }
 
 func (r *recorder) Failed(watch string, failure mirror.Failure) {

@@ -147,6 +147,7 @@ func TestSecretThatMayNotBeGotIsForbiddenAloneAndSaysWhatIsMissing(t *testing.T)
 }
 
 func TestReadThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel() // it waits, and leaves the cluster alone
 	b := newBench(t)
 	b.put(t, "clients", "one")
 	broken := func(w http.ResponseWriter) { http.NotFound(w, nil) }

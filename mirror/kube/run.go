@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+	"go.uber.org/zap"
 	"k8s.io/klog/v2"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -45,25 +46,76 @@ func (s *Source) connect(ctx context.Context, sink mirror.Sink) *client {
 
 // watch returns when ctx is done and all goroutines have ended.
 func (s *Source) watch(ctx context.Context, api *client, sink mirror.Sink) {
-	var running sync.WaitGroup
+	var running, streams sync.WaitGroup
 	defer running.Wait()
-	start := func(t target, h handler) {
-		running.Go(func() { newWatcher(t, h, api, &running).run(ctx) })
-	}
+	defer streams.Wait()
+	v, renew := newValidation(sink), make(chan renewal, 1)
 	t := registryTarget(s.registry)
-	start(t, &registry{key: s.registry, title: t.title, sink: sink})
+	r := &registry{key: s.registry, title: t.title, sink: sink}
+	running.Go(func() { newProber(r, api, v, renew, s.pace).run(ctx) })
+
+	e := &epoch{Source: s, renew: renew, opened: func() {
+		f := newFetcher(api, s.selector, s.ledger, sink)
+		f.run(ctx, &running)
+		s.ledger.open(sink, f.queue.Add)
+	}}
+	e.first = newWatcher(t, r, api, v, &streams)
+	for _, a := range s.ledger.areas {
+		e.others = append(e.others, newWatcher(a.target, a, api, v, &streams))
+	}
+	for {
+		why, again := e.run(ctx)
+		if !again {
+			return
+		}
+		s.logger.Warn("starting the watches anew", zap.String("reason", why.why))
+		streams.Wait()
+		v.renewed()
+		if why.restored {
+			v.restart()
+			s.ledger.restart()
+		}
+	}
+}
+
+// epoch runs the watches until they must start anew.
+type epoch struct {
+	*Source
+	first  *watcher // of the Registry
+	others []*watcher
+	opened func() // called once, when the Mirror has said what is referenced
+	renew  <-chan renewal
+}
+
+// run returns why the watches must start anew, or false when ctx is done. No watch
+// runs any more then.
+func (e *epoch) run(ctx context.Context) (why renewal, again bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watches sync.WaitGroup
+	defer watches.Wait()
+	defer cancel()
+	watches.Go(func() { e.first.run(ctx) })
 
 	// The Mirror says what is referenced once it has the Registry. Before that a
 	// list would have to keep everything, or nothing.
 	select {
-	case <-s.referenced:
+	case <-e.referenced:
+	case why = <-e.renew:
+		return why, true
 	case <-ctx.Done():
-		return
+		return why, false
 	}
-	f := newFetcher(api, s.selector, s.ledger, sink)
-	f.run(ctx, &running)
-	s.ledger.open(sink, f.queue.Add)
-	for _, a := range s.ledger.areas {
-		start(a.target, a)
+	if e.opened != nil {
+		e.opened()
+		e.opened = nil
+	}
+	for _, w := range e.others {
+		watches.Go(func() { w.run(ctx) })
+	}
+	select {
+	case why = <-e.renew:
+		return why, true
+	case <-ctx.Done():
+		return why, false
 	}
 }

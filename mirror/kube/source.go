@@ -33,6 +33,7 @@ type Source struct {
 	selector labels.Selector
 	config   *rest.Config
 	logger   *zap.Logger
+	pace     pace
 
 	ledger     *ledger
 	once       sync.Once
@@ -60,6 +61,7 @@ func New(o Options) (*Source, error) {
 		selector:   selector,
 		config:     clientConfig(o.Config),
 		logger:     o.Logger,
+		pace:       defaultPace(),
 		ledger:     newLedger(scope),
 		referenced: make(chan struct{}),
 	}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -31,8 +32,13 @@ type handler interface {
 	recovered()
 }
 
-// store is a Reflector's store that keeps nothing.
-type store struct{ handler }
+// store is a Reflector's store that keeps nothing. It tells how far the watch has
+// come after the handler has taken what came.
+type store struct {
+	handler
+	progress *progress
+	asked    func() time.Time // when everything was asked for that a Replace brings
+}
 
 var (
 	_ cache.TransformingStore      = store{}
@@ -47,6 +53,7 @@ func (s store) Update(object any) error {
 	secret, err := secretIn(object)
 	if err == nil {
 		s.upsert(secret)
+		s.progress.reached(secret.ResourceVersion)
 	}
 	return err
 }
@@ -64,6 +71,7 @@ func (s store) Delete(object any) error {
 	secret, err := secretIn(object)
 	if err == nil {
 		s.remove(keyOf(secret), secret.ResourceVersion)
+		s.progress.reached(secret.ResourceVersion)
 	}
 	return err
 }
@@ -79,6 +87,7 @@ func (s store) Replace(objects []any, version string) error {
 		secrets[i] = secret
 	}
 	s.replace(secrets, version)
+	s.progress.synced(s.asked(), version)
 	return nil
 }
 
@@ -88,6 +97,7 @@ func (store) Resync() error { return nil }
 // Bookmark implements cache.ReflectorBookmarkStore.
 func (s store) Bookmark(version string) error {
 	s.bookmark(version)
+	s.progress.reached(version)
 	return nil
 }
 

@@ -13,10 +13,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
 const (
@@ -44,19 +47,30 @@ type watcher struct {
 	handler  handler
 	client   rest.Interface
 	attempts *attempts
+	progress *progress
 	running  *sync.WaitGroup // of the goroutines of all watches
+
+	askedAt atomic.Int64 // when everything was asked for last, in ns since base
+	base    time.Time
 
 	// mustList is set while the server refuses a watch that begins with all that
 	// is there (before Kubernetes 1.32, or with the feature off).
 	mustList atomic.Bool
 }
 
-func newWatcher(t target, h handler, client rest.Interface, running *sync.WaitGroup) *watcher {
+func newWatcher(t target, h handler, client rest.Interface, v *validation, running *sync.WaitGroup) *watcher {
+	p, a := v.add(t.title), newAttempts(h, t)
+	a.failed = func(f mirror.Failure) {
+		p.interrupted()
+		h.failed(f)
+	}
 	return &watcher{
 		target:   t,
 		handler:  h,
 		client:   client,
-		attempts: newAttempts(h, t),
+		attempts: a,
+		progress: p,
+		base:     time.Now(),
 		running:  running,
 	}
 }
@@ -65,7 +79,7 @@ func newWatcher(t target, h handler, client rest.Interface, running *sync.WaitGr
 func (w *watcher) run(ctx context.Context) {
 	quiet := logr.Discard()
 	requests := &cache.ListWatch{ListWithContextFunc: w.list, WatchFuncWithContext: w.watch}
-	reflector := cache.NewReflectorWithOptions(requests, &corev1.Secret{}, store{w.handler}, cache.ReflectorOptions{
+	reflector := cache.NewReflectorWithOptions(requests, &corev1.Secret{}, store{w.handler, w.progress, w.asked}, cache.ReflectorOptions{
 		Name:    w.target.title,
 		Logger:  &quiet,
 		Backoff: &wait.Backoff{Duration: reflectorPause},
@@ -73,11 +87,22 @@ func (w *watcher) run(ctx context.Context) {
 	reflector.RunWithContext(ctx)
 }
 
+// ask notes that everything is asked for now.
+func (w *watcher) ask() { w.askedAt.Store(int64(time.Since(w.base))) }
+
+func (w *watcher) asked() time.Time { return w.base.Add(time.Duration(w.askedAt.Load())) }
+
 func (w *watcher) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if err := w.attempts.await(ctx); err != nil {
 		return nil, err
 	}
 	initial := options.SendInitialEvents != nil && *options.SendInitialEvents
+	if initial {
+		// What is not older than what was seen would do for client-go, and would come
+		// from an API server whose etcd is dead.
+		options.ResourceVersion = ""
+		w.ask()
+	}
 	request, cancel := context.WithCancel(ctx)
 	inner, err := w.begin(request, cancel, options)
 	if initial {
@@ -88,7 +113,7 @@ func (w *watcher) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		if !initial || !apierrors.IsInvalid(err) {
 			w.attempts.fail(ctx, "watch", err)
 		}
-		return nil, err
+		return nil, startOver(err)
 	}
 	s := newStream(inner, initial, w.attempts)
 	w.running.Go(func() {
@@ -96,6 +121,16 @@ func (w *watcher) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		s.run(ctx)
 	})
 	return s, nil
+}
+
+// startOver has client-go ask for everything again after a refused connection, where
+// it would go on from the last version: the data may have been put back meanwhile
+// and have come to that version in another way.
+func startOver(err error) error {
+	if utilnet.IsConnectionRefused(err) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // begin bounds how long the server may be silent: while its etcd hangs it
@@ -122,9 +157,11 @@ func (w *watcher) list(ctx context.Context, options metav1.ListOptions) (runtime
 	if err := w.attempts.await(ctx); err != nil {
 		return nil, err
 	}
-	if options.ResourceVersion == "0" {
-		// Any state would do for that, also one from before a Secret was revoked.
-		options.ResourceVersion = ""
+	// Any state would do for "0", also one from before a Secret was revoked, and for
+	// a version one that is not older.
+	options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	if options.Continue == "" {
+		w.ask()
 	}
 	page, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()

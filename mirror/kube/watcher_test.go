@@ -38,7 +38,7 @@ func newTestWatcher(t *testing.T, b *bench) (w *watcher, asked func() []url.Valu
 		defer mu.Unlock()
 		return queries
 	}
-	return newWatcher(a.target, a, api, &sync.WaitGroup{}), asked
+	return newWatcher(a.target, a, api, newValidation(newRecorder()), &sync.WaitGroup{}), asked
 }
 
 func TestListOfAnOldServerIsFreshAndSlim(t *testing.T) {
