@@ -42,7 +42,7 @@ type App struct {
 
 	// How old what is served may become while the source cannot be reached, or what it
 	// says cannot be used. From then on every request is answered 503. Default: `24h`,
-	// at least `2m`.
+	// at least `5m`.
 	MaxAge caddy.Duration `json:"max_age,omitempty"`
 
 	logger  *zap.Logger
@@ -53,7 +53,7 @@ type App struct {
 const (
 	defaultStartupTimeout = 15 * time.Second
 	defaultMaxAge         = 24 * time.Hour
-	leastMaxAge           = 2 * time.Minute
+	leastMaxAge           = 5 * time.Minute
 )
 
 // CaddyModule returns the Caddy module information.
@@ -109,7 +109,7 @@ func (a *App) plan(registry snapshot.Key, source Source) (plan, error) {
 	case p.startupTimeout < 0:
 		return plan{}, fmt.Errorf("startup_timeout: %v is negative; use 0s to serve the cache at once", p.startupTimeout)
 	case p.maxAge < leastMaxAge:
-		return plan{}, fmt.Errorf("max_age: %v is too short; use %v at least, since what is served is 90s old in good health", p.maxAge, leastMaxAge)
+		return plan{}, fmt.Errorf("max_age: %v is too short; use %v at least, since what is served may be some minutes old in good health, after a connection was cut for example", p.maxAge, leastMaxAge)
 	case a.Cache == nil:
 		return p, source.Check()
 	}

@@ -99,7 +99,7 @@ func (w *town) id(t *testing.T) string {
 	t.Helper()
 	namespace, err := w.AdminClient().CoreV1().Namespaces().Get(context.Background(), metav1.NamespaceSystem, metav1.GetOptions{})
 	require.NoError(t, err)
-	return string(namespace.UID)
+	return "kube-system/" + string(namespace.UID)
 }
 
 func (w *town) registryUID(t *testing.T) string {

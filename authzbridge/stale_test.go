@@ -14,14 +14,14 @@ import (
 
 func TestWhatIsOlderThanMaxAgeIsClosedByItselfAndOpenedByAValidation(t *testing.T) {
 	// left is how long it is served: more than a start takes.
-	const maxAge, left = 2 * time.Minute, 5 * time.Second
+	const maxAge, left = 5 * time.Minute, 5 * time.Second
 	r := newReach(t)
 	r.secret("open", someToken())
 	r.registry(document(app("open", "open.example.com")))
 	d := r.stored(t, "open.example.com", http.StatusOK)
 	r.proxy.Cut()
 	ready := d.probed(t)
-	d.option = r.option("startup_timeout 0s", "max_age 2m")
+	d.option = r.option("startup_timeout 0s", "max_age 5m")
 	d.inside = "unknown pass"
 	until := time.Now().Add(left)
 	r.rewrite(func(c *cache.Contents) { c.Validated = until.Add(-maxAge) })

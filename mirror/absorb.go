@@ -61,6 +61,7 @@ func (l *loop) absorbRegistry(secret *snapshot.Secret, now time.Time) bool {
 	o := &l.objects
 	l.noteUID(secret)
 	next, err := l.readRegistry(secret)
+	l.malformed = err != nil
 	if err != nil {
 		l.ages.hold("registry", now)
 		if l.conditions.raise(RegistryMalformed, "", err.Error()) {
@@ -70,6 +71,7 @@ func (l *loop) absorbRegistry(secret *snapshot.Secret, now time.Time) bool {
 		return false
 	}
 	l.ages.release("registry")
+	l.adopted = false
 	if l.conditions.clear(RegistryMalformed, "") {
 		l.logger.Info("registry readable again", zap.Stringer("registry", l.registry))
 	}

@@ -242,7 +242,7 @@ func TestBuildThatHangsHoldsTheAge(t *testing.T) {
 		w.put("shop", token("shop", "2"))
 		require.Equal(t, "1", w.version("shop"), "what the Source says now is not in service")
 		w.keepValidating(time.Hour)
-		w.assertAge(time.Hour, "build under way")
+		w.assertAge(time.Hour, "secrets in namespace shop")
 
 		close(end)
 		w.idle()

@@ -11,7 +11,6 @@ import (
 // build calls every Builder that wants it, and publishes if a View differs.
 func (l *loop) build(now time.Time) {
 	l.rebuilds.Add(1)
-	l.ages.hold(buildUnderWay, now)
 	o := l.input(now)
 	all := l.registrations.list()
 	views := make([]any, len(all))
@@ -26,8 +25,9 @@ func (l *loop) build(now time.Time) {
 
 // put publishes, and offers what is good to the Cache.
 func (l *loop) put(now time.Time, views []any) {
+	l.ages.accept(l.fresh)
 	if !l.live {
-		l.publish(now, snapshot.FromCache, l.restored.contents.Validated, views)
+		l.publish(now, snapshot.FromCache, l.restored.asOf, views)
 		return
 	}
 	if l.publish(now, snapshot.Live, time.Time{}, views) {

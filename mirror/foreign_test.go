@@ -22,14 +22,14 @@ func ofCluster(id string) func() mirror.Contents {
 }
 
 func TestCacheOfAnotherClusterIsDropped(t *testing.T) {
-	inRestart(t, ofCluster("cluster-1"), func(t *testing.T, w *world, d *disk) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, d *disk) {
 		w.fromCache()
 		w.idle()
 		require.Equal(t, "allowed", w.reason("shop"))
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		synctest.Wait()
 
-		w.assertNothingServed("it is of cluster cluster-1, and this is cluster cluster-2")
+		w.assertNothingServed("it is of cluster kube-system/1, and this is cluster kube-system/2")
 		assert.NoFileExists(t, d.file())
 		st := w.mirror.Status()
 		assert.Equal(t, snapshot.Unsynced, st.State)
@@ -37,13 +37,13 @@ func TestCacheOfAnotherClusterIsDropped(t *testing.T) {
 		assert.Len(t, st.Conditions, 1)
 
 		pass(time.Hour)
-		w.assertNothingServed("it is of cluster cluster-1")
+		w.assertNothingServed("it is of cluster kube-system/1")
 		w.tell(registry("1", app("blog")))
 		w.put("blog", token("blog", "7"))
 		assert.Equal(t, "7", w.version("blog"))
 		assert.Equal(t, "unknown_host", w.reason("shop"))
 		assert.Empty(t, w.mirror.Status().Conditions, "it was written anew")
-		assert.Equal(t, "cluster-2", d.load().Cluster)
+		assert.Equal(t, "kube-system/2", d.load().Cluster)
 	})
 }
 
@@ -55,15 +55,17 @@ func TestWhichCacheIsForeign(t *testing.T) {
 		uid     string // of the Registry; stored is uid-1, empty: absent
 		want    bool
 	}{
-		"another cluster":                                     {"a", "b", "uid-1", foreign},
-		"another cluster without a Registry":                  {"a", "b", "", foreign},
-		"the same cluster":                                    {"a", "a", "uid-1", same},
-		"the same cluster with another Registry":              {"a", "a", "uid-2", same},
-		"a cluster that was not known, with the Registry":     {"", "b", "uid-1", same},
-		"a cluster that was not known, with another Registry": {"", "b", "uid-2", foreign},
-		"a cluster that is not known, with the Registry":      {"a", "", "uid-1", same},
-		"a cluster that is not known, with another Registry":  {"a", "", "uid-2", foreign},
+		"another cluster":                                     {"kube-system/a", "kube-system/b", "uid-1", foreign},
+		"another cluster without a Registry":                  {"kube-system/a", "kube-system/b", "", foreign},
+		"the same cluster":                                    {"kube-system/a", "kube-system/a", "uid-1", same},
+		"the same cluster with another Registry":              {"kube-system/a", "kube-system/a", "uid-2", same},
+		"a cluster that was not known, with the Registry":     {"", "kube-system/b", "uid-1", same},
+		"a cluster that was not known, with another Registry": {"", "kube-system/b", "uid-2", foreign},
+		"a cluster that is not known, with the Registry":      {"kube-system/a", "", "uid-1", same},
+		"a cluster that is not known, with another Registry":  {"kube-system/a", "", "uid-2", foreign},
 		"nothing is known, and another Registry":              {"", "", "uid-2", foreign},
+		"known by another name, with the Registry":            {"bridge/a", "kube-system/b", "uid-1", same},
+		"known by another name, with another Registry":        {"bridge/a", "kube-system/b", "uid-2", foreign},
 		"nothing is known, and no Registry":                   {"", "", "", same},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,26 +109,26 @@ func TestMalformedRegistryOfAnotherClusterTellsAsWell(t *testing.T) {
 }
 
 func TestCacheThatIsKnownToBeForeignIsNeverServed(t *testing.T) {
-	inRestart(t, ofCluster("cluster-1"), func(t *testing.T, w *world, d *disk) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, d *disk) {
 		var told record[*snapshot.Snapshot]
 		w.mirror.OnPublish(func(s *snapshot.Snapshot) { told.add(s) })
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		pass(startupTimeout)
 
-		w.assertNothingServed("it is of cluster cluster-1, and this is cluster cluster-2")
+		w.assertNothingServed("it is of cluster kube-system/1, and this is cluster kube-system/2")
 		assert.Zero(t, told.len())
 		assert.NoFileExists(t, d.file())
 	})
 }
 
 func TestLiveDoesNotWaitForSecretsOnceTheCacheIsDropped(t *testing.T) {
-	inRestart(t, ofCluster("cluster-1"), func(t *testing.T, w *world, _ *disk) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, _ *disk) {
 		w.fromCache()
 		w.put("shop", token("shop", "2"))
 		w.tell(registry("2", app("shop"), app("blog")))
 		pass(2 * time.Second)
 		require.Equal(t, snapshot.FromCache, w.mirror.Status().State)
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		synctest.Wait()
 
 		assert.Equal(t, snapshot.Live, w.mirror.Status().State)
@@ -139,13 +141,13 @@ func TestNothingIsDueOnceTheCacheIsDropped(t *testing.T) {
 	stored := func() mirror.Contents {
 		expiry := time.Now().Add(10 * time.Minute).Format(time.RFC3339)
 		c := contents(registry("1", app("shop", `"expiresAt":"`+expiry+`"`)), "shop")
-		c.Cluster = "cluster-1"
+		c.Cluster = "kube-system/1"
 		return c
 	}
 	inRestart(t, stored, func(t *testing.T, w *world, _ *disk) {
 		w.fromCache()
 		w.idle()
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		synctest.Wait()
 		rebuilds := w.mirror.Rebuilds()
 		pass(time.Hour) // time stands still in a loop that spins
@@ -156,13 +158,13 @@ func TestNothingIsDueOnceTheCacheIsDropped(t *testing.T) {
 }
 
 func TestStaleCacheThatIsDroppedLeavesNothingStale(t *testing.T) {
-	inRestart(t, ofCluster("cluster-1"), func(t *testing.T, w *world, _ *disk) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, _ *disk) {
 		w.fromCache()
 		pass(mostAge)
 		w.assertStale("shop")
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		synctest.Wait()
-		w.assertNothingServed("it is of cluster cluster-1")
+		w.assertNothingServed("it is of cluster kube-system/1")
 		_, raised := w.condition(mirror.Stale, "")
 		assert.False(t, raised)
 
@@ -172,13 +174,13 @@ func TestStaleCacheThatIsDroppedLeavesNothingStale(t *testing.T) {
 }
 
 func TestBuilderThatFailsAfterTheDropHasNoView(t *testing.T) {
-	inRestart(t, ofCluster("cluster-1"), func(t *testing.T, w *world, _ *disk) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, _ *disk) {
 		bad := newSpy("bad")
 		slot := w.register(bad)
 		w.fromCache()
 		w.idle()
 		bad.panics("no")
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		w.serve("shop")
 
 		_, ok := snapshot.ViewAt[int](w.mirror.Current(), slot)
@@ -188,9 +190,9 @@ func TestBuilderThatFailsAfterTheDropHasNoView(t *testing.T) {
 }
 
 func TestClusterThatChangesWhileLiveChangesNothing(t *testing.T) {
-	inRestart(t, ofCluster("cluster-1"), func(t *testing.T, w *world, _ *disk) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, _ *disk) {
 		w.serve("shop")
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		pass(time.Hour)
 		assert.Equal(t, "allowed", w.reason("shop"))
 		assert.Empty(t, w.mirror.Status().Conditions)

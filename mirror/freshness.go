@@ -18,19 +18,16 @@ type Freshness struct {
 	Oldest string
 }
 
-// buildUnderWay holds what is served as old as it was when the build began: one that
-// hangs has not accepted what the Source says.
-const buildUnderWay = "build under way"
-
 // ages keeps as of when what is served is known to be right. It is as old as its
 // oldest part.
 type ages struct {
 	changed chan struct{} // has one signal when the rest changed
 
-	mu     sync.Mutex // guards the fields below
-	told   Freshness
-	since  time.Time // of a first publish that the Source told nothing before; else zero
-	cached time.Time // as of when the Cache is, while it is served; else zero
+	mu       sync.Mutex // guards the fields below
+	told     Freshness
+	accepted Freshness // of what is served; what was told after it may still be built
+	since    time.Time // of a first publish that the Source told nothing before; else zero
+	cached   time.Time // as of when the Cache is, while it is served; else zero
 	// held is as of when inputs are that stay in use because newer ones are not
 	// accepted, by what does not accept them.
 	held map[string]time.Time
@@ -50,17 +47,25 @@ func (a *ages) change(f func()) {
 	}
 }
 
-// tell takes what the Source says. It never makes anything older.
+// tell takes what the Source says.
 func (a *ages) tell(f Freshness) {
-	a.change(func() {
-		if f.Contact.Before(a.told.Contact) {
-			f.Contact = a.told.Contact
-		}
-		if f.AsOf.Before(a.told.AsOf) {
-			f.AsOf, f.Oldest = a.told.AsOf, a.told.Oldest
-		}
-		a.told = f
-	})
+	a.change(func() { a.told = a.told.with(f) })
+}
+
+// accept takes that everything that was told before f is served, or held.
+func (a *ages) accept(f Freshness) {
+	a.change(func() { a.accepted = a.accepted.with(f) })
+}
+
+// with returns the newer of each. Nothing becomes older.
+func (f Freshness) with(later Freshness) Freshness {
+	if later.Contact.Before(f.Contact) {
+		later.Contact = f.Contact
+	}
+	if later.AsOf.Before(f.AsOf) {
+		later.AsOf, later.Oldest = f.AsOf, f.Oldest
+	}
+	return later
 }
 
 // hold says that an input is not accepted any more: what is served stays as old as
@@ -82,18 +87,22 @@ func (a *ages) holdAsOf(by string, asOf time.Time) {
 	}
 }
 
+// holdSince is hold for an input that was accepted by an earlier process.
+func (a *ages) holdSince(by string, asOf time.Time) {
+	a.change(func() { a.held[by] = asOf })
+}
+
 func (a *ages) release(by string) {
 	a.change(func() { delete(a.held, by) })
 }
 
-// serve says what is published: live if cached is zero. The build of it is over.
+// serve says what is published: live if cached is zero.
 func (a *ages) serve(now, cached time.Time) {
 	a.change(func() {
 		if a.source().IsZero() && cached.IsZero() {
 			a.since = now
 		}
 		a.cached = cached
-		delete(a.held, buildUnderWay)
 	})
 }
 
@@ -105,10 +114,10 @@ func (a *ages) withdraw() {
 // source is as of when the newest input is. It never goes back, not even when the
 // Source tells for the first time. The caller holds the lock.
 func (a *ages) source() time.Time {
-	if a.told.AsOf.Before(a.since) {
+	if a.accepted.AsOf.Before(a.since) {
 		return a.since
 	}
-	return a.told.AsOf
+	return a.accepted.AsOf
 }
 
 // age is how old what is served is, and of which part.
@@ -124,7 +133,7 @@ func (a *ages) oldest() age {
 	if !a.cached.IsZero() {
 		return age{a.cached, "cache"}
 	}
-	oldest := age{a.source(), cmp.Or(a.told.Oldest, "source")}
+	oldest := age{a.source(), cmp.Or(a.accepted.Oldest, "source")}
 	for by, asOf := range a.held {
 		if asOf.Before(oldest.asOf) {
 			oldest = age{asOf, by}

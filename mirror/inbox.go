@@ -27,6 +27,8 @@ type news struct {
 
 	cluster  string    // empty for no news
 	contents *Contents // of the Cache; nil for no news
+
+	fresh Freshness // of all the rest
 }
 
 func newInbox() *inbox {
@@ -74,8 +76,11 @@ func (s *sink) Secrets(states map[snapshot.Key]snapshot.SecretState) {
 	})
 }
 
-// Fresh implements Sink.
-func (s *sink) Fresh(f Freshness) { s.ages.tell(f) }
+// Fresh implements Sink. It counts for what is served once what was told before is.
+func (s *sink) Fresh(f Freshness) {
+	s.ages.tell(f)
+	s.inbox.put(func(n *news) { n.fresh = n.fresh.with(f) })
+}
 
 // Cluster implements Sink.
 func (s *sink) Cluster(id string) {

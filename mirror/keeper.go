@@ -152,8 +152,10 @@ func (k *keeper) persist(ctx context.Context) {
 
 // persistNow returns how long to wait before it may be called again.
 func (k *keeper) persistNow() time.Duration {
-	if k.unfit.Swap(false) {
-		k.remove()
+	if k.unfit.Swap(false) && !k.remove() {
+		k.unfit.Store(true)
+		k.wake()
+		return lockRetry
 	}
 	g, asOf := k.good.Load(), k.ages.oldest().asOf.Round(0)
 	if g == nil || g == k.stored && !asOf.After(k.storedAsOf) {
@@ -178,10 +180,13 @@ func (g *good) contents(asOf time.Time) Contents {
 	return Contents{Cluster: g.cluster, Validated: asOf, Registry: g.document, Secrets: maps.Collect(g.objects.Secrets())}
 }
 
-func (k *keeper) remove() {
-	if err := k.cache.Drop(); err != nil {
+// remove reports whether what is stored is gone.
+func (k *keeper) remove() bool {
+	err := k.cache.Drop()
+	if err != nil && k.conditions.raise(CacheWriteFailed, "", "the cache is not removed: "+err.Error()) {
 		k.logger.Error("cache not removed", zap.Error(err))
 	}
+	return err == nil
 }
 
 func (k *keeper) note(err error) {

@@ -87,21 +87,21 @@ func TestCacheThatFailsToBeLoadedAndWritten(t *testing.T) {
 func TestForeignCacheThatCannotBeRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk(t)
-		d.has(ofCluster("cluster-1")())
+		d.has(ofCluster("kube-system/1")())
 		c := &watched{Cache: d.cache()}
 		w := newWorld(t, kept(c))
 		w.start()
 		w.fromCache()
 		w.idle()
 		c.fails(errors.New("no"))
-		w.source.sink.Cluster("cluster-2")
+		w.source.sink.Cluster("kube-system/2")
 		synctest.Wait()
-		w.assertNothingServed("it is of cluster cluster-1")
+		w.assertNothingServed("it is of cluster kube-system/1")
 		assert.Equal(t, 1, w.logs.FilterMessage("cache not removed").Len())
 
 		c.fails(nil)
 		w.serve("shop")
-		assert.Equal(t, "cluster-2", d.load().Cluster, "it is replaced though")
+		assert.Equal(t, "kube-system/2", d.load().Cluster, "it is replaced though")
 	})
 }
 

@@ -179,11 +179,11 @@ func TestClusterIsStoredThoughItIsKnownLate(t *testing.T) {
 	inKept(t, func(t *testing.T, w *world, d *disk, c *watched) {
 		w.serve("shop")
 		require.Empty(t, d.load().Cluster)
-		w.source.sink.Cluster("cluster-1")
+		w.source.sink.Cluster("kube-system/1")
 		pass(persistInterval)
-		assert.Equal(t, "cluster-1", d.load().Cluster)
+		assert.Equal(t, "kube-system/1", d.load().Cluster)
 
-		w.source.sink.Cluster("cluster-1")
+		w.source.sink.Cluster("kube-system/1")
 		pass(time.Hour)
 		assert.Equal(t, 2, c.at.len())
 	})
@@ -237,7 +237,7 @@ func TestStopWritesOnceMore(t *testing.T) {
 
 func TestWhatIsStoredIsNarrowedAndWhatIsServed(t *testing.T) {
 	inKept(t, func(t *testing.T, w *world, d *disk, _ *watched) {
-		w.source.sink.Cluster("cluster-1")
+		w.source.sink.Cluster("kube-system/1")
 		w.source.put(key("shop"), snapshot.Present(snapshot.NewSecret(
 			snapshot.SecretMeta{Key: key("shop"), UID: "uid-shop", Version: "5", Type: "Opaque", MayInject: true},
 			map[string][]byte{"token": []byte("bytes of shop"), "other": []byte("not referenced")},
@@ -250,7 +250,7 @@ func TestWhatIsStoredIsNarrowedAndWhatIsServed(t *testing.T) {
 		w.mirror.Stop()
 
 		stored := d.load()
-		assert.Equal(t, "cluster-1", stored.Cluster)
+		assert.Equal(t, "kube-system/1", stored.Cluster)
 		assert.Equal(t, []string{"token"}, stored.Secrets[key("shop")].Secret.Keys(), "nothing is kept that nobody refers to")
 		assert.Len(t, stored.Secrets, 3)
 

@@ -22,8 +22,9 @@ type listener struct {
 	removed atomic.Bool
 }
 
-// OnPublish has f called after every publish, in order, on the Mirror's own
-// goroutine: it must return at once. A panic is recovered and logged. The
+// OnPublish has f called after every publish, in order, on a goroutine of the
+// Mirror's own, one at a time: it must return at once. That a foreign Cache is not
+// served any more is no publish. A panic is recovered and logged. The
 // returned function ends it; a call that has begun may still be under way.
 func (m *Mirror) OnPublish(f func(*snapshot.Snapshot)) (remove func()) {
 	l := &m.listeners

@@ -39,6 +39,9 @@ type loop struct {
 	live       bool      // what the Source says is served
 
 	restored    *restored // what is served from the Cache; nil if nothing is
+	fresh       Freshness // of what was absorbed
+	adopted     bool      // the Registry is that of the Cache
+	malformed   bool      // the Registry as the Source saw it last
 	cluster     string    // what the Source has contact with; empty if it is not known
 	registryUID string    // of the Registry as the Source saw it last
 }
@@ -75,10 +78,13 @@ func (l *loop) run(ctx context.Context) {
 func (l *loop) turn(now time.Time) time.Duration {
 	begin := time.Now()
 	n := l.inbox.take()
+	l.fresh = l.fresh.with(n.fresh)
 	l.absorb(n, now)
 	named := l.absorbCluster(n.cluster)
 	l.absorbCache(n.contents)
+	l.adopt(now)
 	if !l.mayPublish(now) || !l.wantsBuild(now) {
+		l.ages.accept(l.fresh)
 		if named && l.live {
 			l.offer()
 		}
@@ -91,7 +97,7 @@ func (l *loop) turn(now time.Time) time.Duration {
 
 // untilDeadline shortens a pause so that the first publish is not late.
 func (l *loop) untilDeadline(pause time.Duration) time.Duration {
-	if l.live || l.registryAt.IsZero() {
+	if !l.awaitsDeadline() {
 		return pause
 	}
 	return min(pause, max(time.Until(l.deadline()), 0))
@@ -114,7 +120,10 @@ func (l *loop) mayPublish(now time.Time) bool {
 }
 
 func (l *loop) isInSync(now time.Time) bool {
-	return l.objects.registry != nil && (l.objects.pending == 0 || !now.Before(l.deadline()))
+	if l.objects.registry == nil {
+		return false
+	}
+	return l.objects.pending == 0 || !l.adopted && !now.Before(l.deadline())
 }
 
 // goLive replaces what is served from the Cache whole.
@@ -135,6 +144,11 @@ func (l *loop) startOver() {
 	for _, r := range l.registrations.list() {
 		r.changes, r.dirty = snapshot.Changes{All: true}, true
 	}
+}
+
+// awaitsDeadline reports whether something is published by time alone.
+func (l *loop) awaitsDeadline() bool {
+	return !l.live && !l.adopted && !l.registryAt.IsZero()
 }
 
 // deadline is until when the first publish waits for the referenced Secrets once the
@@ -158,7 +172,7 @@ func (l *loop) wantsBuild(now time.Time) bool {
 // untilDue returns how long to sleep if nothing changes.
 func (l *loop) untilDue(now time.Time) time.Duration {
 	next := now.Add(maxSleep)
-	if !l.live && !l.registryAt.IsZero() {
+	if l.awaitsDeadline() {
 		next = earlier(next, l.deadline())
 	}
 	for _, r := range l.registrations.list() {

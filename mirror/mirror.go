@@ -53,9 +53,11 @@ type Mirror struct {
 	first   chan struct{} // closed at the first publish
 	stopped chan struct{} // closed by Stop
 
-	publishing sync.Mutex // guards generation, and keeps publishes in order
+	publishing sync.Mutex // guards generation and untold, and keeps publishes in order
 	generation uint64
-	begin      sync.Once // closes first
+	untold     []*snapshot.Snapshot // that the listeners do not know of
+	telling    sync.Mutex           // held while the listeners are called
+	begin      sync.Once            // closes first
 
 	isLive   chan struct{} // closed when what the Source says is served
 	liveOnce sync.Once     // closes it

@@ -12,6 +12,7 @@ import (
 // does. asOf is as of when those from the Cache are. It reports whether nothing was
 // served before.
 func (m *Mirror) publish(now time.Time, state snapshot.State, asOf time.Time, views []any) (first bool) {
+	defer m.tell()
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
 	if m.hasStopped() {
@@ -39,11 +40,37 @@ func (m *Mirror) publish(now time.Time, state snapshot.State, asOf time.Time, vi
 	return prev == nil
 }
 
-// serve stores a Snapshot and tells the listeners, in order.
+// serve stores a Snapshot. The caller has the lock, and calls tell once it has not.
 func (m *Mirror) serve(s *snapshot.Snapshot) {
 	m.current.Store(s)
 	m.begin.Do(func() { close(m.first) })
-	m.listeners.call(s, m.logger)
+	m.untold = append(m.untold, s)
+}
+
+// tell calls the listeners for what was published, in order, one goroutine at a
+// time. One that finds another at it leaves its own to that: a listener that hangs
+// must not keep what is too old from being closed.
+func (m *Mirror) tell() {
+	for m.hasUntold() && m.telling.TryLock() {
+		for _, s := range m.takeUntold() {
+			m.listeners.call(s, m.logger)
+		}
+		m.telling.Unlock()
+	}
+}
+
+func (m *Mirror) hasUntold() bool {
+	m.publishing.Lock()
+	defer m.publishing.Unlock()
+	return len(m.untold) > 0
+}
+
+func (m *Mirror) takeUntold() []*snapshot.Snapshot {
+	m.publishing.Lock()
+	defer m.publishing.Unlock()
+	taken := m.untold
+	m.untold = nil
+	return taken
 }
 
 // withdraw takes what is served out of service, for good: it was somebody else's.
@@ -58,6 +85,7 @@ func (m *Mirror) withdraw() {
 // expire closes everything once what is served has become too old, and opens it
 // again once it was validated. It returns when to look again at the latest.
 func (m *Mirror) expire(now time.Time) time.Duration {
+	defer m.tell()
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
 	s := m.current.Load()

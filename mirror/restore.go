@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,6 +14,7 @@ import (
 type restored struct {
 	contents Contents
 	objects  snapshot.Objects
+	asOf     time.Time // Validated, by the clock of this process, which nobody sets
 }
 
 // input returns the Objects of a build.
@@ -59,12 +61,29 @@ func (l *loop) restore(c Contents) {
 			return
 		}
 	}
-	l.restored = &restored{contents: c, objects: snapshot.NewObjects(time.Now(), registry, c.Secrets)}
+	now := time.Now()
+	asOf := now.Add(-max(now.Round(0).Sub(c.Validated), 0))
+	l.restored = &restored{contents: c, objects: snapshot.NewObjects(now, registry, c.Secrets), asOf: asOf}
 	l.progress.serve(registry)
 	l.startOver()
 	message := "the source is not in sync; the cache is served, as of " + c.Validated.UTC().Format(time.RFC3339)
 	l.conditions.raise(ServingFromCache, "", message)
 	l.logger.Warn("serving from the cache until the source is in sync", zap.Time("as_of", c.Validated))
+}
+
+// adopt takes the Registry of the Cache for the last good one while the Source's is
+// malformed, so that its Secrets are watched: one that was revoked must not stay
+// open. What is served is as old as that Registry.
+func (l *loop) adopt(now time.Time) {
+	o := &l.objects
+	if l.restored == nil || o.registry != nil || !l.malformed {
+		return
+	}
+	o.registry, o.document, o.renewed = l.restored.objects.Registry, l.restored.contents.Registry, true
+	l.adopted, l.registryAt = true, now
+	l.ages.holdSince("registry", l.restored.asOf)
+	l.reference(o.registry.References())
+	l.progress.set(o.registry, o.pending)
 }
 
 func (l *loop) noteUID(registry *snapshot.Secret) {
@@ -77,7 +96,7 @@ func (l *loop) noteUID(registry *snapshot.Secret) {
 // the CA of the cluster are the same, or it would not have been loaded.
 func (l *loop) foreign(c Contents) string {
 	switch {
-	case c.Cluster != "" && l.cluster != "":
+	case sameKind(c.Cluster, l.cluster):
 		if c.Cluster != l.cluster {
 			return fmt.Sprintf("it is of cluster %s, and this is cluster %s", c.Cluster, l.cluster)
 		}
@@ -87,6 +106,14 @@ func (l *loop) foreign(c Contents) string {
 		}
 	}
 	return ""
+}
+
+// sameKind reports whether two names of clusters can be compared: they are what
+// identifies a cluster, a slash, and a UID.
+func sameKind(a, b string) bool {
+	kind, _, _ := strings.Cut(a, "/")
+	other, _, _ := strings.Cut(b, "/")
+	return a != "" && b != "" && kind == other
 }
 
 // drop stops serving what is somebody else's, and removes it.

@@ -191,14 +191,47 @@ func TestMalformedRegistryOfTheSourceLeavesTheCacheInService(t *testing.T) {
 
 		assert.Equal(t, "allowed", w.reason("shop"))
 		assert.Equal(t, snapshot.FromCache, w.mirror.Status().State)
-		reasons := w.reasons()
-		require.Len(t, reasons, 2)
-		assert.Equal(t, sprintf(malformed, "7"), reasons[0])
-		assert.Contains(t, reasons[1], servingSince)
+		assert.Contains(t, w.reasons(), sprintf(malformed, "7"))
+		require.Len(t, w.source.lastAsked(), 2, "its Secrets are watched, for one may be revoked")
 
 		w.serve("shop")
 		w.assertAge(time.Second, "source")
 	})
+}
+
+func TestSecretsAreFollowedWhileTheRegistryIsThatOfTheCache(t *testing.T) {
+	for name, malformedFirst := range map[string]bool{"malformed before the Cache is loaded": true, "and after": false} {
+		t.Run(name, func(t *testing.T) {
+			inRestart(t, shopAndBlog, func(t *testing.T, w *world, _ *disk) {
+				w.source.put(key("blog"), token("blog", "1"))
+				w.source.put(key("shop"), snapshot.Absent())
+				if malformedFirst {
+					w.tell(document("uid-1", "7", "version: 2"))
+				}
+				pass(startupTimeout)
+				if !malformedFirst {
+					assert.Equal(t, "allowed", w.reason("shop"))
+					w.tell(document("uid-1", "7", "version: 2"))
+				}
+				w.idle()
+				assert.Equal(t, "secret_absent", w.reason("shop"), "it was revoked meanwhile")
+				assert.Equal(t, "allowed", w.reason("blog"))
+				st := w.mirror.Status()
+				assert.Equal(t, snapshot.Live, st.State)
+				assert.True(t, st.Ready)
+				assert.Equal(t, "registry", st.Oldest)
+				assert.Greater(t, st.Age(time.Now()), time.Hour, "it is as old as the Registry of the Cache")
+				_, there := w.condition(mirror.RegistryMalformed, "")
+				assert.True(t, there)
+
+				w.tell(registry("8", app("shop")))
+				w.idle()
+				assert.Equal(t, "unknown_host", w.reason("blog"))
+				_, there = w.condition(mirror.RegistryMalformed, "")
+				assert.False(t, there)
+			})
+		})
+	}
 }
 
 func TestCacheIsNotLoadedOnceLive(t *testing.T) {

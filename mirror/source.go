@@ -39,12 +39,14 @@ type Sink interface {
 	// if they are referenced later. The map is not kept.
 	Secrets(states map[snapshot.Key]snapshot.SecretState)
 
-	// Fresh tells as of when what was told is known to be right. It may be called
-	// often.
+	// Fresh tells as of when what was told before it is known to be right. It may be
+	// called often.
 	Fresh(f Freshness)
 
 	// Cluster identifies the cluster that the objects are of, once there is contact
-	// with it. A Source without clusters never calls it.
+	// with it: by what it is told from others, a slash, and a UID. Only two that are
+	// alike before the slash can be compared. A Source without clusters never calls
+	// it.
 	Cluster(id string)
 
 	// Failed tells that one attempt of a watch failed. A watch is named for

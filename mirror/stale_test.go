@@ -2,6 +2,7 @@ package mirror_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -221,6 +222,7 @@ func TestChangesWhileStaleArePublishedStale(t *testing.T) {
 		still, _ := w.condition(mirror.Stale, "")
 		assert.Equal(t, since, still)
 
+		w.idle() // what is told in the pause after a build counts when it is over
 		w.validate()
 		w.assertOpen("shop")
 		assert.Equal(t, "2", w.version("shop"))
@@ -235,5 +237,33 @@ func TestNothingBecomesStaleAfterStop(t *testing.T) {
 		w.mirror.Stop()
 		pass(2 * mostAge)
 		assert.Equal(t, generation, w.generation())
+	}, maxAge(mostAge))
+}
+
+func TestListenerThatHangsKeepsNothingOpen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.serve("shop")
+		hang := make(chan struct{})
+		w.mirror.OnPublish(func(*snapshot.Snapshot) { <-hang })
+		w.put("shop", token("shop", "2"))
+		pass(2 * mostAge)
+		assert.Equal(t, "stale", w.reason("shop"))
+		close(hang)
+		synctest.Wait()
+	}, maxAge(mostAge))
+}
+
+func TestWhatIsToldInThePauseAfterABuildIsNotServedYet(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.serve("shop")
+		w.put("shop", token("shop", "2"))
+		w.source.put(key("shop"), snapshot.Absent())
+		told := time.Now().Add(time.Millisecond)
+		pass(time.Millisecond)
+		w.source.sink.Fresh(mirror.Freshness{AsOf: told})
+		assert.True(t, w.mirror.Status().AsOf.Before(told))
+		w.idle()
+		assert.Equal(t, told, w.mirror.Status().AsOf)
+		assert.Equal(t, "secret_absent", w.reason("shop"))
 	}, maxAge(mostAge))
 }

@@ -123,7 +123,7 @@ func TestRow19AgeGoesByTheMonotonicClock(t *testing.T) {
 	assert.NotEqual(t, now.Round(0), c.ages.oldest().asOf, "of the first publish: else setting the clock changes the age")
 
 	told := time.Now()
-	(*sink)(c.Mirror).Fresh(Freshness{AsOf: told})
+	c.ages.accept(Freshness{AsOf: told})
 	assert.Equal(t, told, c.ages.oldest().asOf)
 	assert.NotEqual(t, told.Round(0), c.ages.oldest().asOf, "of the Source")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -62,22 +63,38 @@ func (l *looker) look(now time.Time) (again bool) {
 	}
 	failing := l.failing()
 	l.failures.tell(l.sink, now, failing)
-	l.tellFresh(now, failing)
+	l.tellFresh(now, failing, again)
 	return again
 }
 
-// tellFresh tells of a look that has seen the Registry as it is now. A manifest that
-// does not parse keeps what it defined, and is told as a failure; it must not make
-// everything old, as a stray file would.
-func (l *looker) tellFresh(now time.Time, failing map[string]mirror.Failure) {
+// tellFresh tells of a look that has seen everything that is wanted as it is now. A
+// file that cannot be read keeps what it defined, so that is as old as it is; a
+// stray one that defined nothing of the kind makes nothing old.
+func (l *looker) tellFresh(now time.Time, failing map[string]mirror.Failure, again bool) {
 	if l.blind != nil {
 		return
 	}
 	l.contact = now
-	if _, wrong := failing[watchRegistry]; !wrong {
+	if _, wrong := failing[watchRegistry]; !wrong && !again && !l.keepsWanted() {
 		l.asOf = now
 	}
 	l.sink.Fresh(mirror.Freshness{Contact: l.contact, AsOf: l.asOf, Oldest: watchDirectory})
+}
+
+// keepsWanted reports whether something that is wanted could not be read, so that
+// what was read before is in use.
+func (l *looker) keepsWanted() bool {
+	for _, t := range l.trees {
+		if t.failure != nil {
+			return true
+		}
+	}
+	for _, m := range l.manifests {
+		if m.failure() != nil && slices.ContainsFunc(m.defined, func(d *definition) bool { return l.isWanted(d.key) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // rereference takes over another set of referenced Secrets.

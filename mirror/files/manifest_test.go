@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -307,4 +308,31 @@ func TestADirectoryNamedLikeAManifestIsNone(t *testing.T) {
 	f.settle()
 	assert.Equal(t, snapshot.SecretAbsent, f.state(openKey).Status)
 	assert.Empty(t, f.failing)
+}
+
+func TestWhatIsWantedIsAsOldAsTheLastLookThatCouldReadIt(t *testing.T) {
+	f := newFixture(t, openKey)
+	f.write("registry.yaml", manifestOf(registryKey, "registry.yaml", "version: 1"))
+	f.write("open.yaml", manifestOf(openKey, "token", "one"))
+	f.settle()
+	asOf := func() time.Time { return f.fresh.AsOf }
+	first := asOf()
+	require.False(t, first.IsZero())
+
+	f.write("stray.yaml", "no: [manifest")
+	f.settle()
+	second := asOf()
+	assert.True(t, second.After(first), "a stray file makes nothing old")
+
+	f.write("open.yaml", "no: [manifest")
+	f.settle()
+	f.settle()
+	assert.False(t, asOf().After(f.now.Add(-settleTime)), "what was revoked there nobody knows")
+	third := asOf()
+	f.settle()
+	assert.Equal(t, third, asOf())
+
+	f.write("open.yaml", manifestOf(openKey, "token", "two"))
+	f.settle()
+	assert.True(t, asOf().After(third))
 }

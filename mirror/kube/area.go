@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"sync/atomic"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -14,9 +16,10 @@ type area struct {
 	target  target
 	entries map[snapshot.Key]*entry
 
-	version string // up to which the watch has brought everything
-	synced  bool   // it has brought everything once
-	denied  string // why it may not; of use until it is synced
+	parts   atomic.Int32 // entries, for who has not the lock
+	version string       // up to which the watch has brought everything
+	synced  bool         // it has brought everything once
+	denied  string       // why it may not; of use until it is synced
 }
 
 var _ handler = (*area)(nil)
@@ -26,6 +29,7 @@ var _ handler = (*area)(nil)
 func (a *area) enter(key snapshot.Key, states map[snapshot.Key]snapshot.SecretState) {
 	e := &entry{}
 	a.entries[key] = e
+	a.parts.Add(1)
 	switch {
 	case a.synced:
 		a.ledger.want(key, e)

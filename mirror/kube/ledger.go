@@ -97,6 +97,7 @@ func (l *ledger) enter(key snapshot.Key, states map[snapshot.Key]snapshot.Secret
 func (l *ledger) forget(key snapshot.Key) {
 	if a := l.areaOf(key); a != nil {
 		delete(a.entries, key)
+		a.parts.Add(-1)
 	}
 }
 

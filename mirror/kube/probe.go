@@ -65,6 +65,8 @@ type prober struct {
 	registry   *registry
 	renew      chan<- renewal
 
+	patience   time.Duration // with watches that come to no probe
+	lateAt     time.Time     // of the last such renewal
 	identified bool
 	behind     string // what the watch had brought when the last probe saw something newer
 }
@@ -74,6 +76,7 @@ func newProber(r *registry, client rest.Interface, v *validation, renew chan<- r
 	title := probeTitle(t)
 	return &prober{
 		pace:       p,
+		patience:   p.late,
 		target:     t,
 		client:     client,
 		sink:       sink,
@@ -144,7 +147,7 @@ func (p *prober) probe(ctx context.Context) bool {
 func (p *prober) ask(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
 	asked, cancel := context.WithTimeout(ctx, p.pace.timeout)
 	defer cancel()
-	answer, err := p.target.request(p.client, metav1.ListOptions{Limit: 1}).SetHeader("Accept", metadataOnly).DoRaw(asked)
+	answer, err := p.target.request(p.client, metav1.ListOptions{}).SetHeader("Accept", metadataOnly).DoRaw(asked)
 	if asked.Err() != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("no answer in %v; the API server or its etcd hangs", p.pace.timeout)
 	}
@@ -183,8 +186,19 @@ func (p *prober) compare(at time.Time, list *metav1.PartialObjectMetadataList) {
 	default:
 		p.behind = ""
 	}
-	if late := p.validation.late(at.Add(-p.pace.late)); len(late) > 0 {
-		p.start(renewal{why: fmt.Sprintf("%s: nothing came for %v", strings.Join(late, ", "), p.pace.late)})
+	p.compareAges(at)
+}
+
+// compareAges waits twice as long each time, where starting anew does not help: an
+// API server whose cache the probe does not move along, or one of several.
+func (p *prober) compareAges(at time.Time) {
+	late := p.validation.late(at.Add(-p.patience))
+	switch {
+	case len(late) > 0:
+		p.start(renewal{why: fmt.Sprintf("%s: nothing came for %v", strings.Join(late, ", "), p.patience)})
+		p.patience, p.lateAt = 2*p.patience, at
+	case at.Sub(p.lateAt) > p.patience:
+		p.patience = p.pace.late
 	}
 }
 
@@ -217,7 +231,7 @@ func (p *prober) identify(ctx context.Context) {
 		switch {
 		case err == nil && namespace.UID != "":
 			p.identified = true
-			p.sink.Cluster(string(namespace.UID))
+			p.sink.Cluster(name + "/" + string(namespace.UID))
 			return
 		case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
 			return // the next probe asks again

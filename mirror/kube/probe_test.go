@@ -49,7 +49,7 @@ func TestProbeAsksForNoByteOfTheRegistry(t *testing.T) {
 	assert.Contains(t, first, `"kind":"PartialObjectMetadataList"`)
 	asked := seen.requests(isProbe)[0]
 	assert.Equal(t, "/api/v1/namespaces/"+b.team+"/secrets", asked.URL.Path)
-	assert.Equal(t, url.Values{"fieldSelector": {"metadata.name=" + registryName}, "limit": {"1"}}, asked.URL.Query(),
+	assert.Equal(t, url.Values{"fieldSelector": {"metadata.name=" + registryName}}, asked.URL.Query(),
 		"without a resource version no cache may answer")
 }
 
@@ -146,11 +146,13 @@ func TestClusterIsToldAtTheFirstContact(t *testing.T) {
 	}{
 		"by the namespace of every cluster": {
 			func(t *testing.T, b *bench, user string) { b.cluster.Grant(t, user, "", allowNamespaces()) },
-			func(t *testing.T, b *bench) []string { return []string{b.uid(t, metav1.NamespaceSystem)} },
+			func(t *testing.T, b *bench) []string {
+				return []string{"kube-system/" + b.uid(t, metav1.NamespaceSystem)}
+			},
 		},
 		"by that of the Registry where that one may not be seen": {
 			func(t *testing.T, b *bench, user string) { b.cluster.Grant(t, user, b.team, allowNamespaces()) },
-			func(t *testing.T, b *bench) []string { return []string{b.uid(t, b.team)} },
+			func(t *testing.T, b *bench) []string { return []string{b.team + "/" + b.uid(t, b.team)} },
 		},
 		"not at all where neither may be seen": {
 			func(*testing.T, *bench, string) {},
@@ -193,7 +195,7 @@ func TestClusterThatCannotBeToldNowIsAskedForAgain(t *testing.T) {
 	b.start(t, faults.on(b.cluster.Admin()), b.shopScope())
 	b.await(t, "the cluster is told", func() bool { return len(b.clusters) == 1 })
 	b.stop()
-	assert.Equal(t, []string{b.uid(t, metav1.NamespaceSystem)}, b.clusters)
+	assert.Equal(t, []string{"kube-system/" + b.uid(t, metav1.NamespaceSystem)}, b.clusters)
 	assert.Empty(t, b.failures[b.probeTitle()])
 }
 

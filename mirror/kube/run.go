@@ -61,7 +61,9 @@ func (s *Source) watch(ctx context.Context, api *client, sink mirror.Sink) {
 	}}
 	e.first = newWatcher(t, r, api, v, &streams)
 	for _, a := range s.ledger.areas {
-		e.others = append(e.others, newWatcher(a.target, a, api, v, &streams))
+		w := newWatcher(a.target, a, api, v, &streams)
+		w.progress.isPart = func() bool { return a.parts.Load() > 0 }
+		e.others = append(e.others, w)
 	}
 	for {
 		why, again := e.run(ctx)

@@ -27,7 +27,8 @@ type validation struct {
 // progress is how far one watch has come.
 type progress struct {
 	*validation
-	title string
+	title  string
+	isPart func() bool // of what is served; nil: always
 
 	version string    // up to which the watch has brought everything; empty for none
 	asOf    time.Time // zero until it has brought everything once
@@ -126,6 +127,20 @@ func (v *validation) late(before time.Time) []string {
 	return late
 }
 
+// asked takes that everything is asked for anew, which takes as long as it takes.
+func (p *progress) asked() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version, p.probes = "", nil
+}
+
+// counts reports whether what is served is as old as the watch. One that has never
+// brought anything keeps its Apps closed, and one that nothing refers to any more,
+// as when its namespace was deleted, is no part.
+func (p *progress) counts() bool {
+	return !p.asOf.IsZero() && (p.isPart == nil || p.isPart())
+}
+
 // interrupted forgets what the watch has yet to come to. While it fails that takes
 // as long as it takes.
 func (p *progress) interrupted() {
@@ -152,11 +167,10 @@ func (v *validation) restart() {
 	}
 }
 
-// tell tells the age of the oldest watch. One that has never brought anything keeps
-// its Apps closed, so that it makes nothing older.
+// tell tells the age of the oldest watch that counts.
 func (v *validation) tell() {
 	f := mirror.Freshness{Contact: v.contact}
-	synced := slices.DeleteFunc(slices.Clone(v.watches), func(p *progress) bool { return p.asOf.IsZero() })
+	synced := slices.DeleteFunc(slices.Clone(v.watches), func(p *progress) bool { return !p.counts() })
 	if len(synced) > 0 {
 		oldest := slices.MinFunc(synced, func(a, b *progress) int { return a.asOf.Compare(b.asOf) })
 		f.AsOf, f.Oldest = oldest.asOf, oldest.title

@@ -193,3 +193,31 @@ func TestWatchThatFailsIsNotLateAsWell(t *testing.T) {
 	assert.Empty(t, v.late(second(2)), "it is tried again by itself")
 	assert.Len(t, r.failures[target.title], 1)
 }
+
+func TestWatchThatNothingRefersToMakesNothingOlder(t *testing.T) {
+	r := newRecorder()
+	v := newValidation(r)
+	used, idle := v.add("used"), v.add("idle")
+	idle.isPart = func() bool { return false }
+	begin := time.Now()
+	idle.synced(begin, "1")
+	used.synced(begin.Add(time.Hour), "1")
+	last := r.fresh[len(r.fresh)-1]
+	assert.Equal(t, begin.Add(time.Hour), last.AsOf)
+	assert.Equal(t, "used", last.Oldest)
+}
+
+func TestWatchThatListsAnewIsNotLate(t *testing.T) {
+	v := newValidation(newRecorder())
+	p := v.add("secrets")
+	begin := time.Now()
+	p.synced(begin, "1")
+	v.probed(begin, "5")
+	require.Len(t, v.late(begin.Add(time.Minute)), 1)
+	p.asked()
+	v.probed(begin, "6")
+	assert.Empty(t, v.late(begin.Add(time.Hour)))
+	assert.Empty(t, v.versions(), "nor compared with what it brings")
+	p.synced(begin.Add(time.Minute), "6")
+	assert.Len(t, v.versions(), 1)
+}

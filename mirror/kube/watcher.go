@@ -88,7 +88,10 @@ func (w *watcher) run(ctx context.Context) {
 }
 
 // ask notes that everything is asked for now.
-func (w *watcher) ask() { w.askedAt.Store(int64(time.Since(w.base))) }
+func (w *watcher) ask() {
+	w.progress.asked()
+	w.askedAt.Store(int64(time.Since(w.base)))
+}
 
 func (w *watcher) asked() time.Time { return w.base.Add(time.Duration(w.askedAt.Load())) }
 
