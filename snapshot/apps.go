@@ -12,15 +12,15 @@ type Apps struct {
 	registryPresent bool
 	index           index
 	guards          *Guards
-	apps            []*App
+	slots           slots
 	due             time.Time
 }
 
 // Len returns the number of Apps.
-func (a *Apps) Len() int { return len(a.apps) }
+func (a *Apps) Len() int { return a.slots.n }
 
 // At returns the App at a position in the Registry.
-func (a *Apps) At(position int) *App { return a.apps[position] }
+func (a *Apps) At(position int) *App { return a.slots.at(position).app }
 
 // Hostnames returns the number of different hostnames, wildcards included.
 func (a *Apps) Hostnames() int { return len(a.index.exact) + len(a.index.wild) }
@@ -32,7 +32,7 @@ func (a *Apps) Conflicts() []Conflict {
 	for pattern, places := range a.index.claims {
 		c := Conflict{Hostname: pattern}
 		for _, p := range places {
-			c.Apps = append(c.Apps, a.apps[p].Name)
+			c.Apps = append(c.Apps, a.slots.at(p).app.Name)
 		}
 		all = append(all, c)
 	}
@@ -58,6 +58,14 @@ func (a *Apps) NextChange() time.Time { return a.due }
 // reason says why. It does not allocate for ASCII hosts. The host is looked up
 // as it came first, and normalized only on a miss.
 func (a *Apps) Lookup(host string) (*App, Reason) {
+	found, reason := a.find(host)
+	if found == nil {
+		return nil, reason
+	}
+	return found.app, found.reason
+}
+
+func (a *Apps) find(host string) (*slot, Reason) {
 	place, ok := a.index.exact[host]
 	if !ok {
 		var reason Reason
@@ -68,6 +76,6 @@ func (a *Apps) Lookup(host string) (*App, Reason) {
 	if place == conflict {
 		return nil, ReasonHostConflict
 	}
-	app := a.apps[place]
-	return app, app.Reason
+	found := a.slots.at(int(place))
+	return found, found.reason
 }

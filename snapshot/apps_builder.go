@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
 	"time"
 )
 
@@ -10,8 +12,9 @@ import (
 // as the Mirror does.
 type AppsBuilder struct {
 	last     *Apps
+	at       time.Time     // of last
 	referrer map[Key][]int // the Apps of a Secret
-	expiring []int         // the Apps that have an expiry
+	expiring []int         // the Apps that have an expiry, by that
 	shared   readings      // of the build that is under way
 }
 
@@ -26,18 +29,20 @@ func (b *AppsBuilder) Build(o Objects) (any, error) {
 	b.shared = make(readings)
 	next := b.resolve(o)
 	b.shared = nil
-	if b.last != nil && b.last.equal(next) {
-		return b.last, nil
-	}
-	b.last = next
+	b.last, b.at = next, o.Now
 	return next, nil
 }
 
+// resolve returns the last View if nobody could tell the next one from it.
 func (b *AppsBuilder) resolve(o Objects) *Apps {
-	if b.last == nil || o.Changes.All || o.Changes.Registry {
-		return b.resolveAll(o)
+	if b.last != nil && !o.Changes.All && !o.Changes.Registry {
+		return b.resolveChanged(o)
 	}
-	return b.resolveChanged(o)
+	next := b.resolveAll(o)
+	if b.last != nil && b.last.equal(next) {
+		return b.last
+	}
+	return next
 }
 
 func (b *AppsBuilder) resolveAll(o Objects) *Apps {
@@ -48,11 +53,11 @@ func (b *AppsBuilder) resolveAll(o Objects) *Apps {
 		registryPresent: o.Registry.Present(),
 		index:           newIndex(entries),
 		guards:          newGuards(entries),
-		apps:            make([]*App, len(entries)),
+		slots:           newSlots(len(entries)),
 	}
 	for i := range entries {
 		e := &entries[i]
-		next.apps[i] = b.app(e, i, o)
+		*next.slots.at(i) = newSlot(b.app(e, i, o))
 		if e.Err != nil {
 			continue
 		}
@@ -61,62 +66,84 @@ func (b *AppsBuilder) resolveAll(o Objects) *Apps {
 			b.expiring = append(b.expiring, i)
 		}
 	}
-	next.due = b.nextExpiry(next.apps, o.Now)
+	slices.SortStableFunc(b.expiring, func(i, j int) int { return entries[i].ExpiresAt.Compare(entries[j].ExpiresAt) })
+	next.due = b.nextExpiry(entries, o.Now)
 	return next
 }
 
-// resolveChanged shares the index with the last View: the Registry is the same.
+// resolveChanged shares all but what changed with the last View: the Registry is the
+// same.
 func (b *AppsBuilder) resolveChanged(o Objects) *Apps {
-	next := &Apps{
-		registryPresent: b.last.registryPresent,
-		index:           b.last.index,
-		guards:          b.last.guards,
-		apps:            append([]*App(nil), b.last.apps...),
-	}
 	entries := o.Registry.Entries()
+	due := b.nextExpiry(entries, o.Now)
+	next, cloned := *b.last, false
+	next.due = due
+	resolve := func(i int) {
+		last := next.slots.at(i).app
+		app := b.app(&entries[i], i, o)
+		if app == last {
+			return
+		}
+		if !cloned {
+			next.slots, cloned = b.last.slots.clone(), true
+		}
+		next.slots.replace(i, app, &b.last.slots)
+	}
 	for key := range o.Changes.Secrets {
 		for _, i := range b.referrer[key] {
-			next.apps[i] = b.app(&entries[i], i, o)
+			resolve(i)
 		}
 	}
-	for _, i := range b.expiring {
-		if last := next.apps[i]; last.expired(o.Now) != (last.Reason == ReasonAppExpired) {
-			next.apps[i] = b.app(&entries[i], i, o)
-		}
+	for _, i := range b.expiredBetween(entries, b.at, o.Now) {
+		resolve(i)
 	}
-	next.due = b.nextExpiry(next.apps, o.Now)
-	return next
+	if !cloned && due.Equal(b.last.due) {
+		return b.last
+	}
+	return &next
 }
 
 // app resolves an entry, and shares the App of the last View if it is equal.
 func (b *AppsBuilder) app(e *Entry, index int, o Objects) *App {
 	next := newApp(e, index, o, b.shared)
-	if b.last == nil || index >= len(b.last.apps) {
+	if b.last == nil || index >= b.last.slots.n {
 		return next
 	}
-	if last := b.last.apps[index]; last.equal(next) {
+	if last := b.last.slots.at(index).app; last.equal(next) {
 		return last
 	}
 	return next
 }
 
-func (b *AppsBuilder) nextExpiry(apps []*App, now time.Time) time.Time {
-	var due time.Time
-	for _, i := range b.expiring {
-		if at := apps[i].ExpiresAt; now.Before(at) && (due.IsZero() || at.Before(due)) {
-			due = at
-		}
+// position returns how many of the expiring Apps have expired at a time.
+func (b *AppsBuilder) position(entries []Entry, now time.Time) int {
+	n, _ := slices.BinarySearchFunc(b.expiring, now, func(i int, now time.Time) int {
+		return cmp.Or(entries[i].ExpiresAt.Compare(now), -1)
+	})
+	return n
+}
+
+// expiredBetween returns the Apps that have expired between two times, or the other
+// way round where the clock was set back.
+func (b *AppsBuilder) expiredBetween(entries []Entry, last, now time.Time) []int {
+	from, to := b.position(entries, last), b.position(entries, now)
+	return b.expiring[min(from, to):max(from, to)]
+}
+
+func (b *AppsBuilder) nextExpiry(entries []Entry, now time.Time) time.Time {
+	if n := b.position(entries, now); n < len(b.expiring) {
+		return entries[b.expiring[n]].ExpiresAt
 	}
-	return due
+	return time.Time{}
 }
 
 // equal need not compare the index: it follows from the Apps.
 func (a *Apps) equal(b *Apps) bool {
-	if a.registryPresent != b.registryPresent || len(a.apps) != len(b.apps) || !a.due.Equal(b.due) {
+	if a.registryPresent != b.registryPresent || a.slots.n != b.slots.n || !a.due.Equal(b.due) {
 		return false
 	}
-	for i, app := range a.apps {
-		if app != b.apps[i] && !app.equal(b.apps[i]) {
+	for i := range a.slots.n {
+		if x, y := a.slots.at(i).app, b.slots.at(i).app; x != y && !x.equal(y) {
 			return false
 		}
 	}

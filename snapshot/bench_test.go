@@ -14,7 +14,7 @@ import (
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
-var sizes = []int{10_000, 100_000}
+var sizes = []int{100, 1_000, 10_000, 100_000}
 
 // randomNames returns different labels of 8 to 20 letters.
 func randomNames(n int) []string {

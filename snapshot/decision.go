@@ -92,10 +92,14 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 	if s.Stale() {
 		return Decision{Reason: ReasonStale}
 	}
-	app, reason := apps.Lookup(r.Host)
-	if app == nil {
+	found, reason := apps.find(r.Host)
+	switch {
+	case found == nil:
 		return Decision{Reason: reason}
+	case found.plain && !r.RequireCredentials:
+		return Decision{Reason: reason, App: found.app}
 	}
+	app := found.app
 	made := Decision{Reason: d.check(app, reason, r), App: app}
 	if made.Reason != ReasonAllowed || len(app.AnyOf) == 0 {
 		return made

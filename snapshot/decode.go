@@ -19,15 +19,15 @@ type document struct {
 	Apps    []rawEntry `json:"apps"`
 }
 
-// rawEntry is one App as it is written. Strings that have a default tell null
-// from absence, since only absence has one.
+// rawEntry is one App as it is written. Fields that have a default tell null
+// from absence, since only absence has one. It is small, for there are many.
 type rawEntry struct {
 	Name        string        `json:"name"`
 	Hostnames   []string      `json:"hostnames"`
 	SecretRef   *rawSecretRef `json:"secretRef"`
 	SecretReady bool          `json:"secretReady"` // the writer's view: read, and dropped here
-	ExpiresAt   optionalText  `json:"expiresAt"`
-	AllowCIDRs  optionalList  `json:"allowCIDRs"`
+	ExpiresAt   rawText       `json:"expiresAt"`
+	AllowCIDRs  rawText       `json:"allowCIDRs"`
 	rawPolicy
 }
 

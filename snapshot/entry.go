@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -16,8 +17,12 @@ func (raw *rawEntry) entry(registry Key, index int, shared policies) Entry {
 		e.refuse(fmt.Errorf("name: %s is no DNS-1123 label; use lower-case letters, digits and hyphens", quote(raw.Name)))
 	}
 	e.addHostnames(raw.Hostnames)
-	e.addExpiry(raw.ExpiresAt)
-	e.addCIDRs(raw.AllowCIDRs)
+	if raw.ExpiresAt.isSet() {
+		e.addExpiry(raw.ExpiresAt.text())
+	}
+	if raw.AllowCIDRs.isSet() {
+		e.addCIDRs(raw.AllowCIDRs.list())
+	}
 	ref, err := raw.SecretRef.check(registry)
 	if err != nil {
 		e.refuse(err)
@@ -35,7 +40,11 @@ func (e *Entry) addHostnames(hostnames []string) {
 	if len(hostnames) == 0 {
 		e.refuse(errors.New("hostnames: missing; list at least one"))
 	}
-	seen := make(map[string]struct{})
+	e.Hostnames = make([]string, 0, len(hostnames))
+	var seen map[string]struct{}
+	if len(hostnames) > few {
+		seen = make(map[string]struct{}, len(hostnames))
+	}
 	var again string
 	repeats := 0
 	for _, h := range hostnames {
@@ -44,16 +53,28 @@ func (e *Entry) addHostnames(hostnames []string) {
 			e.refuse(fmt.Errorf("hostnames: %s is no hostname; write a DNS name, an IP address, or *. and a DNS name", quote(h)))
 			continue
 		}
-		if _, twice := seen[name]; twice {
+		if e.has(name, seen) {
 			again, repeats = name, repeats+1
 			continue
 		}
-		seen[name] = struct{}{}
 		e.Hostnames = append(e.Hostnames, name)
 	}
 	if repeats > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("hostnames: %d repeats, the last %q; remove them", repeats, again))
 	}
+}
+
+// few hostnames are looked through one by one, which most Apps have.
+const few = 8
+
+// has reports whether a hostname was there before.
+func (e *Entry) has(name string, seen map[string]struct{}) bool {
+	if seen == nil {
+		return slices.Contains(e.Hostnames, name)
+	}
+	_, twice := seen[name]
+	seen[name] = struct{}{}
+	return twice
 }
 
 func (e *Entry) addExpiry(expiry optionalText) {

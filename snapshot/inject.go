@@ -38,11 +38,11 @@ type rawInject struct {
 
 // readInject takes the place first, so that it is known whatever else is wrong.
 func (p *Policy) readInject(raw rawText) error {
-	if !raw.set {
+	if !raw.isSet() {
 		return nil
 	}
 	var written *rawInject
-	strict, err := kjson.UnmarshalStrict(raw.text, &written)
+	strict, err := kjson.UnmarshalStrict([]byte(raw), &written)
 	switch {
 	case err != nil:
 		return fmt.Errorf("inject: %w", explain(err))

@@ -100,10 +100,10 @@ const (
 // readAnyOf takes what could be read of a list that is wrong: a policy that is empty
 // or not understood must not open the App, and its callers send keys all the same.
 func (p *Policy) readAnyOf(anyOf rawText, dataKey string) error {
-	if !anyOf.set {
+	if !anyOf.isSet() {
 		return nil
 	}
-	methods, err := parseAnyOf(anyOf.text, dataKey)
+	methods, err := parseAnyOf([]byte(anyOf), dataKey)
 	p.AnyOf = methods
 	if err != nil {
 		return fmt.Errorf("anyOf%w", err)

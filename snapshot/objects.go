@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"iter"
-	"maps"
 	"time"
 )
 
@@ -43,21 +42,21 @@ type Objects struct {
 	// Changes is relative to the last success of the Builder that is called.
 	Changes Changes
 
-	secrets map[Key]SecretState
+	secrets secretStates
 }
 
 // NewObjects copies the map of Secrets, and keeps of each only the data keys
 // that reg references. Secrets that reg does not reference are left out, and
 // referenced ones that are missing count as pending.
 func NewObjects(now time.Time, reg *Registry, secrets map[Key]SecretState) Objects {
-	kept := make(map[Key]SecretState, len(reg.references))
+	kept := newSecretStates(len(reg.references))
 	for key, ref := range reg.references {
 		state, ok := secrets[key]
 		if !ok {
 			continue
 		}
 		state.Secret = state.Secret.narrow(ref)
-		kept[key] = state
+		kept.put(key, state)
 	}
 	return Objects{Now: now, Registry: reg, Changes: Changes{All: true}, secrets: kept}
 }
@@ -71,24 +70,24 @@ func (o Objects) With(now time.Time, secrets map[Key]SecretState) Objects {
 	if len(secrets) == 0 {
 		return next
 	}
-	next.secrets = maps.Clone(o.secrets)
+	next.secrets = o.secrets.clone()
 	for key, state := range secrets {
 		ref, ok := o.Registry.references[key]
 		if !ok {
 			continue
 		}
 		state.Secret = state.Secret.narrow(ref)
-		next.secrets[key] = state
+		next.secrets.replace(key, state, o.secrets)
 	}
 	return next
 }
 
 // Secrets yields the states of the referenced Secrets that the Source has answered
 // for, in no order.
-func (o Objects) Secrets() iter.Seq2[Key, SecretState] { return maps.All(o.secrets) }
+func (o Objects) Secrets() iter.Seq2[Key, SecretState] { return o.secrets.all() }
 
 // Secret returns the state of a referenced Secret. One that the Source has not
 // answered for is pending.
 func (o Objects) Secret(key Key) SecretState {
-	return o.secrets[key]
+	return o.secrets.get(key)
 }

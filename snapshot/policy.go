@@ -29,24 +29,39 @@ type Policy struct {
 type rawPolicy struct {
 	AnyOf          rawText      `json:"anyOf"`
 	Public         rawText      `json:"public"`
-	Preflight      optionalText `json:"preflight"`
-	IdentityHeader optionalText `json:"identityHeader"`
-	Strip          optionalBool `json:"strip"`
+	Preflight      rawText      `json:"preflight"`
+	IdentityHeader rawText      `json:"identityHeader"`
 	Inject         rawText      `json:"inject"`
+	Strip          optionalBool `json:"strip"`
 }
 
-// rawText keeps the text of a field until the entry is checked: a strict decoder of
-// its own tells what is wrong in it.
-type rawText struct {
-	text []byte
-	set  bool
-}
+// rawText is the JSON of a field, kept until the entry is checked: a decoder of its
+// own tells what is wrong in it. It is empty for a field that is not there.
+type rawText string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails, since the decoder
 // would stop there and not see the rest of the entry.
 func (r *rawText) UnmarshalJSON(text []byte) error {
-	r.set, r.text = true, slices.Clone(text)
+	*r = rawText(text)
 	return nil
+}
+
+func (r rawText) isSet() bool { return r != "" }
+
+// text reads a string.
+func (r rawText) text() (o optionalText) {
+	if r.isSet() {
+		_ = o.UnmarshalJSON([]byte(r)) // it tells by itself
+	}
+	return o
+}
+
+// list reads a list of strings.
+func (r rawText) list() (o optionalList) {
+	if r.isSet() {
+		_ = o.UnmarshalJSON([]byte(r))
+	}
+	return o
 }
 
 // optionalBool is true or false, or left out, but not null.
@@ -65,10 +80,8 @@ type policies map[policyText]readPolicy
 
 // policyText is all that a Policy is made from. It must not forget anything.
 type policyText struct {
-	dataKey, anyOf, public, inject string
-	preflight, identityHeader      optionalText
-	strip                          optionalBool
-	present                        [3]bool
+	dataKey string
+	raw     rawPolicy
 }
 
 type readPolicy struct {
@@ -76,14 +89,16 @@ type readPolicy struct {
 	err    error
 }
 
+// openPolicy is that of an entry that says nothing.
+var openPolicy = &Policy{Strip: true}
+
 // read returns with an error what could be read all the same: callers of an entry
 // that is wrong send their keys to the same places.
 func (shared policies) read(raw *rawPolicy, dataKey string) (*Policy, error) {
-	text := policyText{
-		dataKey, string(raw.AnyOf.text), string(raw.Public.text), string(raw.Inject.text),
-		raw.Preflight, raw.IdentityHeader, raw.Strip,
-		[3]bool{raw.AnyOf.set, raw.Public.set, raw.Inject.set},
+	if *raw == (rawPolicy{}) {
+		return openPolicy, nil
 	}
+	text := policyText{dataKey, *raw}
 	known, ok := shared[text]
 	if !ok {
 		known.policy, known.err = raw.parse(dataKey)
@@ -100,8 +115,8 @@ func (raw *rawPolicy) parse(dataKey string) (*Policy, error) {
 		p.readAnyOf(raw.AnyOf, dataKey),
 		p.checkStrip(raw.Strip),
 		p.readPublic(raw.Public),
-		p.readPreflight(raw.Preflight),
-		p.readIdentityHeader(raw.IdentityHeader),
+		p.readPreflight(raw.Preflight.text()),
+		p.readIdentityHeader(raw.IdentityHeader.text()),
 		p.readInject(raw.Inject),
 	} {
 		if wrong == nil {

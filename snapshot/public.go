@@ -35,11 +35,11 @@ type rawPublic struct {
 }
 
 func (p *Policy) readPublic(raw rawText) error {
-	if !raw.set {
+	if !raw.isSet() {
 		return nil
 	}
 	var items []json.RawMessage
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw.text, &items); err != nil || len(items) == 0 {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(raw), &items); err != nil || len(items) == 0 {
 		return errors.New("public: is no list of paths; write it as in [{path: /healthz}], or leave the field out")
 	}
 	if len(items) > mostRules {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -89,6 +90,7 @@ func ParseRegistry(secret *Secret) (*Registry, error) {
 	}
 	reg.entries = entries
 	refuseRepeatedNames(reg.entries)
+	packHostnames(reg.entries)
 	reg.references = collectReferences(reg.entries)
 	return reg, nil
 }
@@ -126,6 +128,23 @@ func refuseRepeatedNames(entries []Entry) {
 		}
 		for _, repeated := range []*Entry{&entries[j], e} {
 			repeated.refuse(errors.New("name: more than one App has this name; rename all but one"))
+		}
+	}
+}
+
+// packHostnames puts all hostnames into one text, side by side: a request compares
+// with one of them, which is in no cache.
+func packHostnames(entries []Entry) {
+	var text strings.Builder
+	for i := range entries {
+		for _, h := range entries[i].Hostnames {
+			text.WriteString(h)
+		}
+	}
+	packed := text.String()
+	for i := range entries {
+		for j, h := range entries[i].Hostnames {
+			entries[i].Hostnames[j], packed = packed[:len(h)], packed[len(h):]
 		}
 	}
 }

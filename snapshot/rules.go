@@ -118,11 +118,11 @@ func (raw *rawRules) leeway() (time.Duration, error) {
 
 // claims returns them by name, so that two spellings of one document are equal.
 func (raw *rawRules) claims() ([]credential.Claim, error) {
-	if !raw.Claims.set {
+	if !raw.Claims.isSet() {
 		return nil, nil
 	}
 	var written map[string]json.RawMessage
-	strict, err := kjson.UnmarshalStrict(raw.Claims.text, &written)
+	strict, err := kjson.UnmarshalStrict([]byte(raw.Claims), &written)
 	switch {
 	case err != nil, len(written) == 0:
 		return nil, errors.New(": is no mapping; write it as in {team: [web, ops]}, or leave the field out")
