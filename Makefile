@@ -20,6 +20,10 @@ LINT_TIMEOUT ?= 15m
 FUZZTIME ?= 30s
 SOAK ?= 10m
 
+# Parts of the bench, as in PARTS=decide,churn; a wrong name lists them all.
+# ROUNDS of ROUND (5 of 1s) make a comparison; SHORT=1 only tries whether all works.
+PARTS ?= all
+
 # The tools are Go tools of a module of their own. They are linked once for each
 # state of that module and each Go version, as a binary starts at once where
 # `go tool` would check a thousand packages first.
@@ -111,9 +115,15 @@ format: $(TOOLS)/built ## format all Go files
 soak: ## play random faults under load for SOAK (10m)
 	SOAK=$(SOAK) go test -run '^TestSoak$$' -v -timeout 0 ./authzbridge | grep -v '^{'
 
+# go test passes on what a test prints at once only in the package's own directory.
 .PHONY: bench
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./snapshot/... ./mirror ./mirror/cache
+bench: build ## measure PARTS (all) and print a table, kept in testdata/bench
+	cd authzbridge/bench && BENCH='$(PARTS)' BENCH_ROUNDS='$(ROUNDS)' BENCH_ROUND='$(ROUND)' \
+		go test -run '^TestBench$$' -count 1 -timeout 0 $(if $(SHORT),-short)
+
+.PHONY: gobench
+gobench: ## run all Go benchmarks
+	go test -run '^$$' -bench . -benchmem ./snapshot/... ./mirror ./mirror/cache ./authzbridge
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (30s)

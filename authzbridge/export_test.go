@@ -35,3 +35,6 @@ func CurrentApps() (*snapshot.Apps, bool) {
 	}
 	return snapshot.ViewAt[*snapshot.Apps](b.mirror.Current(), b.decider.Apps)
 }
+
+// NewTallyBuilder makes the Builder of the counters, for the benchmark that weighs them.
+func NewTallyBuilder() snapshot.Builder { return newTallyBuilder() }
