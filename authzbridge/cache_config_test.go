@@ -53,8 +53,8 @@ func TestBadCacheAndTimesNameTheOptionAndTheFix(t *testing.T) {
 		"interval too short":     {cache(known + `, "persist_interval": "10ms"`), []string{"persist_interval", "10ms", "use 1s at least"}},
 		"negative interval":      {cache(known + `, "persist_interval": "-1m"`), []string{"persist_interval", "-1m", "use 1s at least"}},
 		"negative timeout":       {`"startup_timeout": "-1s"`, []string{"startup_timeout", "-1s", "use 0s"}},
-		"max_age too short":      {`"max_age": "1m"`, []string{"max_age", "1m", "use 2m0s at least"}},
-		"negative max_age":       {`"max_age": "-1h"`, []string{"max_age", "-1h", "use 2m0s at least"}},
+		"max_age too short":      {`"max_age": "1m"`, []string{"max_age", "1m", "use 5m0s at least"}},
+		"negative max_age":       {`"max_age": "-1h"`, []string{"max_age", "-1h", "use 5m0s at least"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := caddy.Load([]byte(`{"admin": {"disabled": true}, `+quiet+`, "apps": {"authz_bridge":

@@ -58,12 +58,12 @@ func assertStale(t *testing.T, d *door) {
 	t.Helper()
 	assert.Equal(t, "5", d.ask("open.example.com").header.Get("Retry-After"))
 	words := d.degraded("Stale", true)
-	assert.Contains(t, words, "(cache), longer ago than max_age 2m0s; every request is refused until it is validated")
+	assert.Contains(t, words, "(cache), longer ago than max_age 5m0s; every request is refused until it is validated")
 	st := d.bridge()
 	assert.True(t, st.Stale)
 	assert.False(t, st.Ready)
 	assert.Contains(t, st.Reasons, words)
-	assert.GreaterOrEqual(t, *st.AgeSeconds, 120.0)
+	assert.GreaterOrEqual(t, *st.AgeSeconds, 300.0)
 	status, body := d.get(d.admin, "/authz_bridge/ready")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Contains(t, body, words)
@@ -71,7 +71,7 @@ func assertStale(t *testing.T, d *door) {
 		`authz_bridge_ready`:                    0,
 		`authz_bridge_degraded{reason="Stale"}`: 1,
 	})
-	assert.GreaterOrEqual(t, d.metric("authz_bridge_snapshot_age_seconds"), int64(120))
+	assert.GreaterOrEqual(t, d.metric("authz_bridge_snapshot_age_seconds"), int64(300))
 	assert.Positive(t, d.metric(`authz_bridge_decisions_total{app="",reason="stale"}`))
 	eventually(t, func() bool {
 		return strings.Contains(d.logged(), `"authz_bridge":{"app":"","reason":"stale"`)
