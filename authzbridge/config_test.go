@@ -49,6 +49,7 @@ func TestBadConfigurationNamesTheOptionAndTheFix(t *testing.T) {
 		"unknown source":             {`{"registry": "a/b", "source": {"type": "consul"}}`, []string{"source", "consul"}},
 		"source without type":        {`{"registry": "a/b", "source": {}}`, []string{"source", "type"}},
 		"unknown scope":              {source(`, "scope": {"kind": "galaxy"}`), []string{"scope", "galaxy", "cluster", "namespaces"}},
+		"referenced with namespaces": {source(`, "scope": {"kind": "referenced", "namespaces": ["a"]}`), []string{"scope referenced", "takes no namespaces", "remove them"}},
 		"no namespaces":              {source(`, "scope": {"kind": "namespaces"}`), []string{"scope namespaces", "at least one"}},
 		"bad namespace":              {source(`, "scope": {"kind": "namespaces", "namespaces": ["A"]}`), []string{"scope namespaces", `"A"`}},
 		"bad selector":               {source(`, "label_selector": "a=(b"`), []string{"label_selector", "a=(b"}},

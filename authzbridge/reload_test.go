@@ -225,6 +225,7 @@ func TestValidationNeedsNoClusterAndNoNetwork(t *testing.T) {
 		"in a Pod":        "registry a/b",
 		"far away":        "registry a/b\nsource kubernetes {\nkubeconfig " + kubeconfig + "\ncontext prod\n}",
 		"some namespaces": "registry a/b\nsource kubernetes {\nscope namespaces a b\n}",
+		"by name":         "registry a/b\nsource kubernetes {\nscope referenced\n}",
 		"files":           "registry a/b\nsource files " + t.TempDir(),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ type town struct {
 	tb         testing.TB
 	namespace  string
 	kubeconfig string
+	scope      string // as an option; empty for that of the cluster
 }
 
 func newTown(tb testing.TB) *town {
@@ -34,9 +35,15 @@ func newTown(tb testing.TB) *town {
 	}
 }
 
-// option is the content of the global option that mirrors the town, in the scope
-// of the cluster.
-func (w *town) option() string { return w.optionVia(w.kubeconfig, "") }
+// option is the content of the global option that mirrors the town, in its scope.
+func (w *town) option() string { return w.optionVia(w.kubeconfig, w.scope) }
+
+// in is the town with the Secrets of its Apps in another namespace.
+func (w *town) in(namespace string) *town {
+	other := *w
+	other.namespace = namespace
+	return &other
+}
 
 func (w *town) optionVia(kubeconfig, more string) string {
 	return fmt.Sprintf("registry %s/registry\nsource kubernetes {\nkubeconfig %s\n%s\n}", w.namespace, kubeconfig, more)

@@ -19,7 +19,7 @@ func init() {
 //	    source kubernetes {
 //	        kubeconfig     <path>
 //	        context        <name>
-//	        scope          cluster | namespaces <namespace...>
+//	        scope          cluster | namespaces <namespace...> | referenced
 //	        label_selector <selector>
 //	    }
 //	    source files <dir>

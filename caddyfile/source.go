@@ -58,16 +58,20 @@ func parseKubernetesOption(d *caddyfile.Dispenser, source *authzbridge.Kubernete
 func parseScope(d *caddyfile.Dispenser) (*authzbridge.Scope, error) {
 	args := d.RemainingArgs()
 	if len(args) == 0 {
-		return nil, d.Err("scope: which? write `scope cluster` or `scope namespaces <namespace...>`")
+		return nil, d.Err("scope: which? write `scope cluster`, `scope namespaces <namespace...>` or `scope referenced`")
 	}
 	scope := &authzbridge.Scope{Kind: args[0], Namespaces: args[1:]}
-	switch {
-	case scope.Kind == "cluster" && len(args) > 1:
-		return nil, d.Err("scope: cluster takes no namespaces; write `scope namespaces <namespace...>` for some")
-	case scope.Kind == "namespaces" && len(args) == 1:
-		return nil, d.Err("scope: no namespaces; write `scope namespaces <namespace...>`")
-	case scope.Kind != "cluster" && scope.Kind != "namespaces":
-		return nil, d.Errf("scope: %q is unknown; write `scope cluster` or `scope namespaces <namespace...>`", scope.Kind)
+	switch scope.Kind {
+	case "cluster", "referenced":
+		if len(args) > 1 {
+			return nil, d.Errf("scope: %s takes no namespaces; write `scope namespaces <namespace...>` for some", scope.Kind)
+		}
+	case "namespaces":
+		if len(args) == 1 {
+			return nil, d.Err("scope: no namespaces; write `scope namespaces <namespace...>`")
+		}
+	default:
+		return nil, d.Errf("scope: %q is unknown; write `scope cluster`, `scope namespaces <namespace...>` or `scope referenced`", scope.Kind)
 	}
 	return scope, nil
 }

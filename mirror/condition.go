@@ -30,6 +30,9 @@ const (
 	// SourceInvalid: something in the Source cannot be understood; what was read
 	// of it before stays in use.
 	SourceInvalid ConditionType = "SourceInvalid"
+	// TooManyWatches: more Secrets are referenced than the Source watches; the Apps of
+	// those beyond do not serve.
+	TooManyWatches ConditionType = "TooManyWatches"
 	// ServingFromCache: the Source is not in sync; what an earlier process stored is
 	// served.
 	ServingFromCache ConditionType = "ServingFromCache"
@@ -47,7 +50,7 @@ const (
 func ConditionTypes() []ConditionType {
 	return []ConditionType{
 		RegistryAbsent, RegistryMalformed, BuildFailed, ServingFromCache, Stale, CacheRefused, CacheWriteFailed,
-		Unauthorized, Forbidden, SourceInvalid, ContactLost,
+		Unauthorized, Forbidden, SourceInvalid, TooManyWatches, ContactLost,
 	}
 }
 
@@ -132,6 +135,7 @@ var failureConditions = map[FailureKind]ConditionType{
 	FailureUnauthorized: Unauthorized,
 	FailureForbidden:    Forbidden,
 	FailureInvalid:      SourceInvalid,
+	FailureExcess:       TooManyWatches,
 }
 
 // watchFailed raises the condition of the failure, and reports whether it is a

@@ -64,6 +64,13 @@ func TestConditionsOfAWatch(t *testing.T) {
 			attempts: []mirror.FailureKind{contact, contact, mirror.FailureInvalid},
 			want:     []mirror.ConditionType{mirror.SourceInvalid},
 		},
+		"more than is watched at once": {
+			attempts: []mirror.FailureKind{mirror.FailureExcess},
+			want:     []mirror.ConditionType{mirror.TooManyWatches},
+		},
+		"recovered from more than is watched": {
+			attempts: []mirror.FailureKind{mirror.FailureExcess, recovered},
+		},
 		"one attempt without an answer after a refusal changes nothing": {
 			attempts: []mirror.FailureKind{forbidden, contact},
 			want:     []mirror.ConditionType{mirror.Forbidden},
@@ -186,7 +193,7 @@ func TestSourceFailuresAndResyncsAreCounted(t *testing.T) {
 func TestConditionTypesAreAllThereAreForLabels(t *testing.T) {
 	assert.ElementsMatch(t, []mirror.ConditionType{
 		"RegistryAbsent", "RegistryMalformed", "BuildFailed", "ServingFromCache", "Stale",
-		"CacheRefused", "CacheWriteFailed", "Unauthorized", "Forbidden", "SourceInvalid", "ContactLost",
+		"CacheRefused", "CacheWriteFailed", "Unauthorized", "Forbidden", "SourceInvalid", "TooManyWatches", "ContactLost",
 	}, mirror.ConditionTypes())
-	assert.ElementsMatch(t, []mirror.FailureKind{"contact", "unauthorized", "forbidden", "invalid"}, mirror.FailureKinds())
+	assert.ElementsMatch(t, []mirror.FailureKind{"contact", "unauthorized", "forbidden", "invalid", "excess"}, mirror.FailureKinds())
 }

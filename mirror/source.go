@@ -75,11 +75,13 @@ const (
 	FailureForbidden FailureKind = "forbidden"
 	// FailureInvalid: what is there cannot be understood.
 	FailureInvalid FailureKind = "invalid"
+	// FailureExcess: more is asked for than the Source watches.
+	FailureExcess FailureKind = "excess"
 )
 
 // FailureKinds returns all kinds.
 func FailureKinds() []FailureKind {
-	return []FailureKind{FailureContact, FailureUnauthorized, FailureForbidden, FailureInvalid}
+	return []FailureKind{FailureContact, FailureUnauthorized, FailureForbidden, FailureInvalid, FailureExcess}
 }
 
 // Failure is one failed attempt.

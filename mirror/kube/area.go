@@ -10,7 +10,8 @@ import (
 )
 
 // area is the handler of one watch of the scope: the referenced Secrets that it
-// covers. The lock of the ledger guards it.
+// covers. In a scope by name it has one Secret and is closed with that; what its
+// watch still brings is dropped. The lock of the ledger guards it.
 type area struct {
 	ledger  *ledger
 	target  target
@@ -20,6 +21,8 @@ type area struct {
 	version string       // up to which the watch has brought everything
 	synced  bool         // it has brought everything once
 	denied  string       // why it may not; of use until it is synced
+	failing bool         // the Sink has been told so
+	closed  bool
 }
 
 var _ handler = (*area)(nil)
@@ -45,7 +48,7 @@ func (e *entry) deny(key snapshot.Key, detail string, states map[snapshot.Key]sn
 
 func (a *area) upsert(secret *corev1.Secret) {
 	a.event(keyOf(secret), secret.ResourceVersion, func() snapshot.SecretState {
-		return snapshot.Present(convert(secret))
+		return judge(secret)
 	})
 }
 
@@ -74,6 +77,9 @@ func (a *area) event(key snapshot.Key, version string, state func() snapshot.Sec
 func (a *area) replace(secrets []*corev1.Secret, version string) {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
+	if a.closed {
+		return
+	}
 	if a.synced {
 		a.ledger.sink.Resynced(a.target.title)
 	}
@@ -103,7 +109,7 @@ func (a *area) compare(secrets []*corev1.Secret, version string, restored bool) 
 
 func (a *area) settle(key snapshot.Key, e *entry, secret *corev1.Secret, version string, states map[snapshot.Key]snapshot.SecretState) {
 	switch {
-	case secret == nil && e.status == snapshot.SecretAbsent:
+	case secret == nil && e.status == snapshot.SecretAbsent && a.target.name == "":
 		*e = entry{version: version, status: snapshot.SecretAbsent} // what was told may say why
 	case secret == nil:
 		*e = entry{version: version, status: snapshot.SecretAbsent}
@@ -113,8 +119,9 @@ func (a *area) settle(key snapshot.Key, e *entry, secret *corev1.Secret, version
 		e.version = ""
 		a.ledger.want(key, e)
 	default:
-		*e = entry{version: secret.ResourceVersion, status: snapshot.SecretPresent}
-		states[key] = snapshot.Present(convert(secret))
+		told := judge(secret)
+		*e = entry{version: secret.ResourceVersion, status: told.Status}
+		states[key] = told
 	}
 }
 
@@ -135,15 +142,27 @@ func (a *area) wants(key snapshot.Key) bool {
 func (a *area) failed(f mirror.Failure) {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
-	a.ledger.sink.Failed(a.target.title, f)
-	if f.Kind != mirror.FailureForbidden || a.synced {
+	if a.closed {
 		return
 	}
-	a.denied = f.Detail
+	denied := f.Kind == mirror.FailureForbidden && !a.synced
+	if denied && a.target.name != "" {
+		a.tellRecovered() // its Secret says it, and nobody else is concerned
+	} else {
+		a.failing = true
+		a.ledger.sink.Failed(a.target.title, f)
+	}
+	if denied {
+		a.deny(f.Detail)
+	}
+}
+
+func (a *area) deny(detail string) {
+	a.denied = detail
 	states := make(map[snapshot.Key]snapshot.SecretState)
 	for key, e := range a.entries {
 		if e.status == snapshot.SecretPending {
-			e.deny(key, a.denied, states)
+			e.deny(key, detail, states)
 		}
 	}
 	a.ledger.tell(states)
@@ -152,5 +171,19 @@ func (a *area) failed(f mirror.Failure) {
 func (a *area) recovered() {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
-	a.ledger.sink.Recovered(a.target.title)
+	a.tellRecovered()
+}
+
+func (a *area) tellRecovered() {
+	if a.failing {
+		a.failing = false
+		a.ledger.sink.Recovered(a.target.title)
+	}
+}
+
+// close ends an area that has no Secret any more. What failed is nobody's trouble
+// then.
+func (a *area) close() {
+	a.closed = true
+	a.tellRecovered()
 }

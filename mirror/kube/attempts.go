@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -17,6 +18,8 @@ type attempts struct {
 	denied    func(verb string) string
 	failed    func(mirror.Failure)
 	recovered func()
+	// deniedPause is the least pause after the want of a permission; nil for none.
+	deniedPause func() time.Duration
 
 	mu        sync.Mutex // guards the fields below, and keeps the reports in order
 	backoff   wait.Backoff
@@ -59,12 +62,19 @@ func (a *attempts) fail(ctx context.Context, verb string, err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.notBefore = time.Now().Add(max(a.backoff.Step(), retryAfter(err)))
+	a.notBefore = time.Now().Add(max(a.backoff.Step(), retryAfter(err), a.denial(err)))
 	if isOutdated(err) {
 		return
 	}
 	a.failing = true
 	a.failed(classify(err, a.denied(verb)))
+}
+
+func (a *attempts) denial(err error) time.Duration {
+	if a.deniedPause == nil || !apierrors.IsForbidden(err) {
+		return 0
+	}
+	return wait.Jitter(a.deniedPause(), pauseJitter)
 }
 
 // succeed ends the pauses, and the failure if there was one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -117,4 +118,24 @@ func TestRecoveryIsToldOnceAndOnlyAfterAFailure(t *testing.T) {
 	a.succeed()
 	a.succeed()
 	assert.Equal(t, 1, r.recoveries["watch"])
+}
+
+func TestWantOfAPermissionIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
+	forbidden := apierrors.NewForbidden(corev1.Resource("secrets"), "clients", nil)
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newTestAttempts()
+		a.deniedPause = func() time.Duration { return 20 * time.Second }
+		a.fail(t.Context(), "watch", forbidden)
+		got := pause(t, a)
+		assert.GreaterOrEqual(t, got, 20*time.Second)
+		assert.LessOrEqual(t, got, 40*time.Second)
+		a.fail(t.Context(), "watch", errRefused)
+		assert.LessOrEqual(t, pause(t, a), 2*lastPause, "another failure is another matter")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newTestAttempts()
+		a.deniedPause = func() time.Duration { return 0 }
+		a.fail(t.Context(), "watch", forbidden)
+		assert.GreaterOrEqual(t, pause(t, a), firstPause)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,13 +62,18 @@ func newClient(config *rest.Config) (*client, error) {
 	return &client{Interface: api, http: transport}, nil
 }
 
-// close gives up the connections that are not in use.
+// endTime is how long the last streams of a connection may take to end after those
+// who used them have.
+const endTime = time.Second
+
+// close gives up the connections that are not in use, now and a moment later.
 func (c *client) close() {
 	transport := c.http.Transport
 	for {
 		switch t := transport.(type) {
 		case interface{ CloseIdleConnections() }:
 			t.CloseIdleConnections()
+			time.AfterFunc(endTime, t.CloseIdleConnections)
 			return
 		case utilnet.RoundTripperWrapper:
 			transport = t.WrappedRoundTripper()

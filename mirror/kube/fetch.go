@@ -114,11 +114,17 @@ func (f *fetcher) get(ctx context.Context, key snapshot.Key) (*corev1.Secret, er
 
 // judge applies the selectors of the watches, which alone decide what is seen.
 func (f *fetcher) judge(secret *corev1.Secret) snapshot.SecretState {
-	switch {
-	case isExcluded(secret.Type):
-		return hidden("it is of type " + string(secret.Type) + ", which is never watched; use a Secret of another type")
-	case !f.selector.Matches(labels.Set(secret.Labels)):
+	if !isExcluded(secret.Type) && !f.selector.Matches(labels.Set(secret.Labels)) {
 		return hidden("its labels do not match label_selector " + f.selector.String() + "; add the labels")
+	}
+	return judge(secret)
+}
+
+// judge tells a Secret that is seen, but not one of a type that is not to be: a
+// watch by name shows every type.
+func judge(secret *corev1.Secret) snapshot.SecretState {
+	if isExcluded(secret.Type) {
+		return hidden("it is of type " + string(secret.Type) + ", which is never watched; use a Secret of another type")
 	}
 	return snapshot.Present(convert(secret))
 }

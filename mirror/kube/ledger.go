@@ -10,9 +10,12 @@ import (
 // ledger knows which Secrets are referenced and what the Sink has been told
 // about each. Watches, reads and the Mirror meet here.
 type ledger struct {
-	areas map[string]*area // by namespace; the one of "" has all
+	scope   Scope
+	changed chan struct{} // has something in it if areas came or went; for one reader
 
-	mu    sync.Mutex // guards the rest and the areas; held while the Sink is told, to keep order
+	mu    sync.Mutex       // guards the rest and the areas; held while the Sink is told, to keep order
+	areas map[string]*area // by Scope.place
+	quota quota            // of areas, in a scope by name
 	sink  mirror.Sink
 	read  func(snapshot.Key) // asks for a Secret to be read on its own; must not block
 	refs  map[snapshot.Key]snapshot.Reference
@@ -27,11 +30,15 @@ type entry struct {
 }
 
 func newLedger(scope Scope) *ledger {
-	l := &ledger{areas: make(map[string]*area)}
+	l := &ledger{scope: scope, changed: make(chan struct{}, 1), areas: make(map[string]*area), quota: newQuota()}
 	for _, t := range scope.targets() {
-		l.areas[t.namespace] = &area{ledger: l, target: t, entries: make(map[snapshot.Key]*entry)}
+		l.areas[t.namespace] = l.newArea(t)
 	}
 	return l
+}
+
+func (l *ledger) newArea(t target) *area {
+	return &area{ledger: l, target: t, entries: make(map[snapshot.Key]*entry)}
 }
 
 // open begins telling the Sink, with what was referenced before.
@@ -81,33 +88,38 @@ func (l *ledger) referenceLocked(refs map[snapshot.Key]snapshot.Reference) {
 			l.enter(key, states)
 		}
 	}
+	if l.scope.byName() {
+		l.admit(refs, states)
+	}
 	l.refs = refs
 	l.tell(states)
 }
 
 func (l *ledger) enter(key snapshot.Key, states map[snapshot.Key]snapshot.SecretState) {
 	a := l.areaOf(key)
-	if a == nil {
+	switch {
+	case a != nil:
+		a.enter(key, states)
+	case !l.scope.byName():
 		states[key] = snapshot.Forbidden("namespace " + key.Namespace + ` is outside the scope; add it to "scope namespaces"`)
-		return
 	}
-	a.enter(key, states)
 }
 
 func (l *ledger) forget(key snapshot.Key) {
-	if a := l.areaOf(key); a != nil {
-		delete(a.entries, key)
-		a.parts.Add(-1)
+	a := l.areaOf(key)
+	if a == nil {
+		return
+	}
+	delete(a.entries, key)
+	a.parts.Add(-1)
+	if l.scope.byName() {
+		a.close()
+		delete(l.areas, l.scope.place(key))
 	}
 }
 
-// areaOf returns nil for a Secret that is outside the scope.
-func (l *ledger) areaOf(key snapshot.Key) *area {
-	if all := l.areas[""]; all != nil {
-		return all
-	}
-	return l.areas[key.Namespace]
-}
+// areaOf returns nil for a Secret that no watch covers.
+func (l *ledger) areaOf(key snapshot.Key) *area { return l.areas[l.scope.place(key)] }
 
 func (l *ledger) entryOf(key snapshot.Key) *entry {
 	if a := l.areaOf(key); a != nil {

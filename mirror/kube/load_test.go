@@ -24,6 +24,7 @@ import (
 func writeFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
 func TestRow24StormEndsInItsLastState(t *testing.T) {
+	t.Parallel() // it takes long, and leaves the cluster alone
 	b := newBench(t)
 	b.startSynced(t, b.cluster.Admin(), b.shopScope())
 	calls := b.look(func() int { return b.secretCalls })

@@ -12,6 +12,7 @@ import (
 
 // served is a Mirror over a real cluster, and what it has published.
 type served struct {
+	mirror    *mirror.Mirror
 	slot      snapshot.Slot
 	published chan *snapshot.Snapshot
 }
@@ -21,11 +22,16 @@ func serve(t *testing.T, b *bench) *served {
 	key := snapshot.Key{Namespace: b.team, Name: registryName}
 	source, err := New(Options{Registry: key, Config: b.cluster.Admin(), Scope: b.shopScope()})
 	require.NoError(t, err)
+	return serveFrom(t, key, source)
+}
+
+func serveFrom(t *testing.T, key snapshot.Key, source *Source) *served {
+	t.Helper()
 	m, err := mirror.New(mirror.Options{Registry: key, Source: source})
 	require.NoError(t, err)
 	slot, err := m.Register(snapshot.NewAppsBuilder())
 	require.NoError(t, err)
-	s := &served{slot: slot, published: make(chan *snapshot.Snapshot, 1000)}
+	s := &served{mirror: m, slot: slot, published: make(chan *snapshot.Snapshot, 1000)}
 	m.OnPublish(func(next *snapshot.Snapshot) { s.published <- next })
 	require.NoError(t, m.Start())
 	t.Cleanup(m.Stop)
@@ -37,13 +43,13 @@ func (s *served) await(t *testing.T, host string, reason snapshot.Reason) {
 	t.Helper()
 	timeout := time.After(patience)
 	for {
-		select {
-		case next := <-s.published:
-			apps, ok := snapshot.ViewAt[*snapshot.Apps](next, s.slot)
-			require.True(t, ok)
+		if apps, ok := snapshot.ViewAt[*snapshot.Apps](s.mirror.Current(), s.slot); ok {
 			if _, got := apps.Lookup(host); got == reason {
 				return
 			}
+		}
+		select {
+		case <-s.published:
 		case <-timeout:
 			require.Fail(t, "waited in vain", "%s: %s", host, reason)
 		}

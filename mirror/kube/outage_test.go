@@ -197,7 +197,9 @@ func TestClusterRestoredToAnOlderState(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
 	b := newBenchOn(t, cluster)
+	_, least := b.least(t, "clients", "young", "revoked", "later")
 	b.put(t, "clients", "old")
+	b.put(t, "revoked", "one")
 	saved := t.TempDir() + "/etcd"
 	require.NoError(t, cluster.SnapshotEtcd(saved))
 	for i := range 50 {
@@ -207,12 +209,16 @@ func TestClusterRestoredToAnOlderState(t *testing.T) {
 	b.start(t, cluster.Admin(), b.shopScope())
 	b.reference(t, "clients", "young")
 	b.awaitValue(t, b.key("young"), "one")
+	named := startByName(t, b, least)
 
 	require.NoError(t, cluster.RestoreEtcd(saved))
+	b.delete(t, "revoked")
 	b.awaitValue(t, b.key("clients"), "old")
 	b.awaitStatus(t, b.key("young"), snapshot.SecretAbsent)
+	named.follows(t)
 	b.put(t, "clients", "restored")
 	b.awaitValue(t, b.key("clients"), "restored")
+	named.awaitValue(t, b.key("clients"), "restored")
 }
 
 // Servers before Kubernetes 1.32 answer a list, and then a watch.
@@ -222,18 +228,22 @@ func TestServerWithoutWatchLists(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop()) })
 	b := newBenchOn(t, cluster)
-	b.put(t, "clients", "one")
 	b.put(t, "unreferenced", "one")
-	b.start(t, cluster.Admin(), Scope{})
-	b.reference(t, "clients", "missing")
-	b.awaitValue(t, b.key("clients"), "one")
-	b.awaitStatus(t, b.key("missing"), snapshot.SecretAbsent)
-	b.put(t, "clients", "two")
-	b.awaitValue(t, b.key("clients"), "two")
-	b.stop()
-	assert.NotContains(t, b.states, b.key("unreferenced"))
-	assert.Empty(t, b.failures)
-	assert.Empty(t, b.resyncs)
+	for name, scope := range scopesAndNamed(b) {
+		t.Log(name)
+		b.recorder = newRecorder()
+		b.put(t, "clients", "one")
+		b.start(t, cluster.Admin(), scope)
+		b.reference(t, "clients", "missing")
+		b.awaitValue(t, b.key("clients"), "one")
+		b.awaitStatus(t, b.key("missing"), snapshot.SecretAbsent)
+		b.put(t, "clients", "two")
+		b.awaitValue(t, b.key("clients"), "two")
+		b.stop()
+		assert.NotContains(t, b.states, b.key("unreferenced"))
+		assert.Empty(t, b.failures)
+		assert.Empty(t, b.resyncs)
+	}
 }
 
 func TestClientThatCannotBeMadeIsTriedAgain(t *testing.T) {

@@ -195,11 +195,20 @@ func (p *prober) compareAges(at time.Time) {
 	late := p.validation.late(at.Add(-p.patience))
 	switch {
 	case len(late) > 0:
-		p.start(renewal{why: fmt.Sprintf("%s: nothing came for %v", strings.Join(late, ", "), p.patience)})
+		p.start(renewal{why: fmt.Sprintf("%s: nothing came for %v", few(late), p.patience)})
 		p.patience, p.lateAt = 2*p.patience, at
 	case at.Sub(p.lateAt) > p.patience:
 		p.patience = p.pace.late
 	}
+}
+
+// few names some of the watches that may be many.
+func few(titles []string) string {
+	const most = 5
+	if len(titles) <= most {
+		return strings.Join(titles, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(titles[:most], ", "), len(titles)-most)
 }
 
 // registryGone stands for the version of a Registry that is not there.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
+	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
 // Run implements mirror.Source. Once ctx is done sink is not called any more,
@@ -54,16 +55,12 @@ func (s *Source) watch(ctx context.Context, api *client, sink mirror.Sink) {
 	r := &registry{key: s.registry, title: t.title, sink: sink}
 	running.Go(func() { newProber(r, api, v, renew, s.pace).run(ctx) })
 
-	e := &epoch{Source: s, renew: renew, opened: func() {
-		f := newFetcher(api, s.selector, s.ledger, sink)
-		f.run(ctx, &running)
-		s.ledger.open(sink, f.queue.Add)
-	}}
-	e.first = newWatcher(t, r, api, v, &streams)
-	for _, a := range s.ledger.areas {
-		w := newWatcher(a.target, a, api, v, &streams)
-		w.progress.isPart = func() bool { return a.parts.Load() > 0 }
-		e.others = append(e.others, w)
+	e := &epoch{
+		Source: s,
+		renew:  renew,
+		opened: func() { s.ledger.open(sink, s.reads(ctx, api, sink, &running)) },
+		first:  newWatcher(t, r, api, v, &streams),
+		others: newCrew(s.ledger, s.hire(api, v, &streams)),
 	}
 	for {
 		why, again := e.run(ctx)
@@ -80,11 +77,35 @@ func (s *Source) watch(ctx context.Context, api *client, sink mirror.Sink) {
 	}
 }
 
+// reads returns what has a Secret read on its own, which a scope by name never does:
+// each watch begins with its Secret.
+func (s *Source) reads(ctx context.Context, api *client, sink mirror.Sink, running *sync.WaitGroup) func(snapshot.Key) {
+	if s.scope.byName() {
+		return func(snapshot.Key) {}
+	}
+	f := newFetcher(api, s.selector, s.ledger, sink)
+	f.run(ctx, running)
+	return f.queue.Add
+}
+
+// hire returns what makes the watcher of an area.
+func (s *Source) hire(api *client, v *validation, streams *sync.WaitGroup) func(*area) *watcher {
+	turns := newTurns(mostTurns)
+	return func(a *area) *watcher {
+		w := newWatcher(a.target, a, api, v, streams)
+		w.progress.isPart = func() bool { return a.parts.Load() > 0 }
+		if s.scope.byName() {
+			w.turns, w.attempts.deniedPause = turns, s.ledger.deniedPause
+		}
+		return w
+	}
+}
+
 // epoch runs the watches until they must start anew.
 type epoch struct {
 	*Source
 	first  *watcher // of the Registry
-	others []*watcher
+	others *crew
 	opened func() // called once, when the Mirror has said what is referenced
 	renew  <-chan renewal
 }
@@ -111,9 +132,7 @@ func (e *epoch) run(ctx context.Context) (why renewal, again bool) {
 		e.opened()
 		e.opened = nil
 	}
-	for _, w := range e.others {
-		watches.Go(func() { w.run(ctx) })
-	}
+	watches.Go(func() { e.others.run(ctx) })
 	select {
 	case why = <-e.renew:
 		return why, true

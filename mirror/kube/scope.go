@@ -20,6 +20,9 @@ const (
 	// ScopeNamespaces watches the namespaces that are listed. It takes a Role in
 	// each.
 	ScopeNamespaces ScopeKind = "namespaces"
+	// ScopeReferenced watches each referenced Secret by its name, and reads no other.
+	// It takes a Role with resourceNames in each of their namespaces.
+	ScopeReferenced ScopeKind = "referenced"
 )
 
 // Scope says where referenced Secrets may be. One that is outside is forbidden.
@@ -61,16 +64,16 @@ func (s Scope) normalize() (Scope, labels.Selector, error) {
 
 func (s Scope) checkNamespaces() error {
 	switch s.Kind {
-	case ScopeCluster:
+	case ScopeCluster, ScopeReferenced:
 		if len(s.Namespaces) > 0 {
-			return fmt.Errorf("scope cluster: takes no namespaces; remove them, or write scope namespaces %s",
-				strings.Join(s.Namespaces, " "))
+			return fmt.Errorf("scope %s: takes no namespaces; remove them, or write scope namespaces %s",
+				s.Kind, strings.Join(s.Namespaces, " "))
 		}
 		return nil
 	case ScopeNamespaces:
 		return s.checkList()
 	}
-	return fmt.Errorf("scope %q: unknown; use cluster or namespaces", s.Kind)
+	return fmt.Errorf("scope %q: unknown; use cluster, namespaces or referenced", s.Kind)
 }
 
 func (s Scope) checkList() error {
@@ -88,8 +91,25 @@ func (s Scope) checkList() error {
 	return nil
 }
 
-// targets returns what the watches of the Scope ask for.
+// byName reports whether each Secret has a watch of its own.
+func (s Scope) byName() bool { return s.Kind == ScopeReferenced }
+
+// place names the watch of the Scope that covers a Secret, if there is one.
+func (s Scope) place(key snapshot.Key) string {
+	switch s.Kind {
+	case ScopeNamespaces:
+		return key.Namespace
+	case ScopeReferenced:
+		return key.String()
+	}
+	return ""
+}
+
+// targets returns what the watches of the Scope ask for, but those of single Secrets.
 func (s Scope) targets() []target {
+	if s.byName() {
+		return nil
+	}
 	if s.Kind == ScopeCluster {
 		return []target{{title: "secrets in all namespaces", labels: s.LabelSelector}}
 	}
@@ -102,6 +122,11 @@ func (s Scope) targets() []target {
 		}
 	}
 	return targets
+}
+
+// secretTarget is what the watch of one Secret asks for.
+func (s Scope) secretTarget(key snapshot.Key) target {
+	return target{title: "secret " + key.String(), namespace: key.Namespace, name: key.Name, labels: s.LabelSelector}
 }
 
 // String is the Scope as it is written in a configuration.

@@ -23,8 +23,9 @@ func TestScopesThatAreRefused(t *testing.T) {
 		scope Scope
 		err   string
 	}{
-		"unknown kind":           {Scope{Kind: "galaxy"}, `scope "galaxy": unknown; use cluster or namespaces`},
+		"unknown kind":           {Scope{Kind: "galaxy"}, `scope "galaxy": unknown; use cluster, namespaces or referenced`},
 		"cluster with a list":    {Scope{Namespaces: []string{"a", "b"}}, "scope cluster: takes no namespaces; remove them, or write scope namespaces a b"},
+		"referenced with a list": {Scope{Kind: ScopeReferenced, Namespaces: []string{"a", "b"}}, "scope referenced: takes no namespaces; remove them, or write scope namespaces a b"},
 		"no namespace":           {Scope{Kind: ScopeNamespaces}, "scope namespaces: no namespace; list at least one, as in scope namespaces shop"},
 		"namespace twice":        {Scope{Kind: ScopeNamespaces, Namespaces: []string{"a", "b", "a"}}, `scope namespaces: "a" is listed twice; remove one`},
 		"no name of a namespace": {Scope{Kind: ScopeNamespaces, Namespaces: []string{"A_b"}}, `scope namespaces: "A_b" is no name of a namespace; use lower-case letters, digits and hyphens`},
@@ -48,6 +49,7 @@ func TestSourceDescribesItself(t *testing.T) {
 	tests := map[string]Scope{
 		"kubernetes, scope cluster":                                           {},
 		"kubernetes, scope namespaces a b":                                    {Kind: ScopeNamespaces, Namespaces: []string{"a", "b"}},
+		"kubernetes, scope referenced":                                        {Kind: ScopeReferenced},
 		"kubernetes, scope cluster, label_selector team=web,tier notin (a,b)": {LabelSelector: "team=web,tier notin (a,b)"},
 	}
 	for text, scope := range tests {

@@ -68,6 +68,7 @@ func New(o Options) (*Source, error) {
 	if s.logger == nil {
 		s.logger = zap.NewNop()
 	}
+	s.ledger.quota.logger = s.logger
 	return s, nil
 }
 

@@ -24,6 +24,7 @@ type stream struct {
 	inner    watch.Interface
 	initial  bool // it begins with all that is there
 	attempts *attempts
+	begun    func() // called when all that was there has come, and at the end
 	events   chan watch.Event
 
 	stop    sync.Once
@@ -37,6 +38,7 @@ func newStream(inner watch.Interface, initial bool, a *attempts) *stream {
 		inner:    inner,
 		initial:  initial,
 		attempts: a,
+		begun:    func() {},
 		events:   make(chan watch.Event),
 		stopped:  make(chan struct{}),
 	}
@@ -50,6 +52,7 @@ func (s *stream) Stop() { s.stop.Do(func() { close(s.stopped) }) }
 
 // run returns when the stream has ended, was stopped or ctx is done.
 func (s *stream) run(ctx context.Context) {
+	defer s.begun()
 	defer close(s.events)
 	defer s.inner.Stop()
 	quiet := time.NewTimer(s.patience())
@@ -119,6 +122,7 @@ func (s *stream) judge(ctx context.Context, event watch.Event) {
 func (s *stream) contact(enough bool) {
 	if enough && !s.proven {
 		s.proven = true
+		s.begun()
 		s.attempts.succeed()
 	}
 }

@@ -20,6 +20,13 @@ func scopes(b *bench) map[string]Scope {
 	}
 }
 
+// scopesAndNamed has the scope with a watch for each Secret as well.
+func scopesAndNamed(b *bench) map[string]Scope {
+	all := scopes(b)
+	all["scope referenced"] = Scope{Kind: ScopeReferenced}
+	return all
+}
+
 func TestFreshStartAnswersForEveryReferencedSecret(t *testing.T) {
 	b := newBench(t)
 	b.cluster.PutSecret(t, b.team, registryName, map[string]string{"registry.yaml": "version: 1"})
@@ -63,7 +70,7 @@ func TestSecretIsTakenWithItsIdentity(t *testing.T) {
 func TestChangesOfASecretArrive(t *testing.T) {
 	b := newBench(t)
 	b.put(t, "clients", "one")
-	for name, scope := range scopes(b) {
+	for name, scope := range scopesAndNamed(b) {
 		t.Run(name, func(t *testing.T) {
 			b.recorder = newRecorder()
 			b.start(t, b.cluster.Admin(), scope)
@@ -129,7 +136,7 @@ func TestExcludedSecretsAreAbsentOnAFreshStart(t *testing.T) {
 	}
 	b.create(t, labelledSecret("labelled", map[string]string{"team": "web"}))
 	b.create(t, labelledSecret("unlabelled", nil))
-	for name, scope := range scopes(b) {
+	for name, scope := range scopesAndNamed(b) {
 		t.Run(name, func(t *testing.T) {
 			b.recorder = newRecorder()
 			scope.LabelSelector = "team=web"

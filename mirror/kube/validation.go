@@ -20,7 +20,8 @@ type validation struct {
 	sink mirror.Sink
 
 	mu      sync.Mutex // guards the rest, and all progress; held while the Sink is told, to keep order
-	watches []*progress
+	watches map[*progress]struct{}
+	ages    ages // of those that have brought everything once
 	contact time.Time
 }
 
@@ -32,7 +33,9 @@ type progress struct {
 
 	version string    // up to which the watch has brought everything; empty for none
 	asOf    time.Time // zero until it has brought everything once
+	place   int       // in the heap of ages
 	probes  []probed  // that it has not come to, oldest first
+	removed bool
 }
 
 type probed struct {
@@ -40,15 +43,31 @@ type probed struct {
 	revision string
 }
 
-func newValidation(sink mirror.Sink) *validation { return &validation{sink: sink} }
+func newValidation(sink mirror.Sink) *validation {
+	return &validation{sink: sink, watches: make(map[*progress]struct{})}
+}
 
 // add takes one more watch into account, once that has brought everything.
 func (v *validation) add(title string) *progress {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	p := &progress{validation: v, title: title}
-	v.watches = append(v.watches, p)
+	p := &progress{validation: v, title: title, place: nowhere}
+	v.watches[p] = struct{}{}
 	return p
+}
+
+// remove takes a watch that there is no more out of account, whatever it still
+// brings.
+func (p *progress) remove() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.removed {
+		return
+	}
+	p.removed = true
+	delete(p.watches, p)
+	p.ages.remove(p)
+	p.tell()
 }
 
 // synced takes that a watch has brought everything that was there when it was asked
@@ -56,6 +75,9 @@ func (v *validation) add(title string) *progress {
 func (p *progress) synced(asked time.Time, version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.removed {
+		return
+	}
 	p.version, p.probes = version, nil
 	p.advance(asked)
 	p.contact = time.Now()
@@ -69,6 +91,9 @@ func (p *progress) reached(version string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.removed {
+		return
+	}
 	p.version, p.contact = version, time.Now()
 	for len(p.probes) > 0 && !isNewer(p.probes[0].revision, version) {
 		p.advance(p.probes[0].at)
@@ -80,6 +105,7 @@ func (p *progress) reached(version string) {
 func (p *progress) advance(asOf time.Time) {
 	if asOf.After(p.asOf) {
 		p.asOf = asOf
+		p.ages.aged(p)
 	}
 }
 
@@ -89,7 +115,7 @@ func (v *validation) versions() map[*progress]string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	versions := make(map[*progress]string, len(v.watches))
-	for _, p := range v.watches {
+	for p := range v.watches {
 		if p.version != "" {
 			versions[p] = p.version
 		}
@@ -102,7 +128,7 @@ func (v *validation) probed(at time.Time, revision string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.contact = time.Now()
-	for _, p := range v.watches {
+	for p := range v.watches {
 		switch {
 		case p.version == "":
 		case !isNewer(revision, p.version):
@@ -119,11 +145,12 @@ func (v *validation) late(before time.Time) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var late []string
-	for _, p := range v.watches {
+	for p := range v.watches {
 		if len(p.probes) > 0 && p.probes[0].at.Before(before) {
 			late = append(late, p.title)
 		}
 	}
+	slices.Sort(late)
 	return late
 }
 
@@ -153,7 +180,7 @@ func (p *progress) interrupted() {
 func (v *validation) renewed() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, p := range v.watches {
+	for p := range v.watches {
 		p.probes = nil
 	}
 }
@@ -162,7 +189,7 @@ func (v *validation) renewed() {
 func (v *validation) restart() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, p := range v.watches {
+	for p := range v.watches {
 		p.version, p.probes = "", nil
 	}
 }
@@ -170,10 +197,23 @@ func (v *validation) restart() {
 // tell tells the age of the oldest watch that counts.
 func (v *validation) tell() {
 	f := mirror.Freshness{Contact: v.contact}
-	synced := slices.DeleteFunc(slices.Clone(v.watches), func(p *progress) bool { return !p.counts() })
-	if len(synced) > 0 {
-		oldest := slices.MinFunc(synced, func(a, b *progress) int { return a.asOf.Compare(b.asOf) })
+	if oldest := v.oldest(); oldest != nil {
 		f.AsOf, f.Oldest = oldest.asOf, oldest.title
 	}
 	v.sink.Fresh(f)
+}
+
+// oldest returns the oldest watch that counts; nil for none. Watches that may count
+// or not are few.
+func (v *validation) oldest() *progress {
+	if len(v.ages) > 0 && v.ages[0].counts() {
+		return v.ages[0]
+	}
+	var oldest *progress
+	for _, p := range v.ages {
+		if p.counts() && (oldest == nil || p.asOf.Before(oldest.asOf)) {
+			oldest = p
+		}
+	}
+	return oldest
 }

@@ -48,6 +48,7 @@ type watcher struct {
 	client   rest.Interface
 	attempts *attempts
 	progress *progress
+	turns    turns           // to begin in
 	running  *sync.WaitGroup // of the goroutines of all watches
 
 	askedAt atomic.Int64 // when everything was asked for last, in ns since base
@@ -100,7 +101,12 @@ func (w *watcher) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		return nil, err
 	}
 	initial := options.SendInitialEvents != nil && *options.SendInitialEvents
+	begun := func() {}
 	if initial {
+		var err error
+		if begun, err = w.turns.take(ctx); err != nil {
+			return nil, err
+		}
 		// What is not older than what was seen would do for client-go, and would come
 		// from an API server whose etcd is dead.
 		options.ResourceVersion = ""
@@ -113,12 +119,14 @@ func (w *watcher) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	}
 	if err != nil {
 		cancel()
+		begun()
 		if !initial || !apierrors.IsInvalid(err) {
 			w.attempts.fail(ctx, "watch", err)
 		}
 		return nil, startOver(err)
 	}
 	s := newStream(inner, initial, w.attempts)
+	s.begun = begun
 	w.running.Go(func() {
 		defer cancel()
 		s.run(ctx)
@@ -160,6 +168,11 @@ func (w *watcher) list(ctx context.Context, options metav1.ListOptions) (runtime
 	if err := w.attempts.await(ctx); err != nil {
 		return nil, err
 	}
+	end, err := w.turns.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	// Any state would do for "0", also one from before a Secret was revoked, and for
 	// a version one that is not older.
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""

@@ -1,0 +1,174 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+var (
+	mayNot  = mirror.Failure{Kind: mirror.FailureForbidden, Detail: "may not"}
+	noReply = mirror.Failure{Kind: mirror.FailureContact, Detail: "refused"}
+)
+
+func TestSecretHasAWatchByItsName(t *testing.T) {
+	l := newLedger(Scope{Kind: ScopeReferenced, LabelSelector: "team=web"})
+	l.open(newRecorder(), nil)
+	l.reference(map[snapshot.Key]snapshot.Reference{shopKey("clients"): {}})
+	got := l.areaOf(shopKey("clients")).target
+	assert.Equal(t, target{title: "secret shop/clients", namespace: "shop", name: "clients", labels: "team=web"}, got)
+	assert.Equal(t, "metadata.name=clients", got.fields().String())
+}
+
+func TestNamedSecretIsPendingUntilItsWatchHasBroughtIt(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a", "b")
+	assert.Empty(t, d.states)
+	d.named("a").replace([]*corev1.Secret{secret("a", "uid", "5")}, "10")
+	assert.Equal(t, "5", d.token("a"))
+	assert.Len(t, d.states, 1, "its neighbour has a watch of its own")
+}
+
+func TestWatchTellsOfNoSecretButItsOwn(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a", "b")
+	d.named("a").replace([]*corev1.Secret{secret("b", "uid", "5")}, "10")
+	d.named("a").upsert(secret("b", "uid", "11"))
+	assert.Equal(t, snapshot.SecretAbsent, d.status("a"))
+	assert.NotContains(t, d.states, shopKey("b"))
+}
+
+func TestNamedSecretThatIsReferencedNoMoreHasItsWatchClosed(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a", "b")
+	closed := d.named("a")
+	closed.replace([]*corev1.Secret{secret("a", "uid", "5")}, "10")
+	d.reference("b")
+	assert.Equal(t, []string{"b"}, d.watched())
+	assert.Len(t, d.ledger.changed, 1)
+
+	for what, late := range map[string]func(){
+		"an event":     func() { closed.upsert(secret("a", "uid", "11")) },
+		"a list":       func() { closed.replace(nil, "12") },
+		"an end":       func() { closed.remove(shopKey("a"), "13") },
+		"a bookmark":   func() { closed.bookmark("14") },
+		"a failure":    func() { closed.failed(noReply) },
+		"a refusal":    func() { closed.failed(mayNot) },
+		"the recovery": closed.recovered,
+	} {
+		late()
+		assert.Equal(t, "5", d.token("a"), what)
+		assert.Empty(t, d.failures, what)
+		assert.Empty(t, d.recoveries, what)
+		assert.Empty(t, d.resyncs, what)
+	}
+	assert.False(t, closed.wants(shopKey("a")))
+}
+
+func TestNamedSecretThatIsReferencedAgainHasAnotherWatch(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a")
+	closed := d.named("a")
+	d.reference()
+	d.reference("a")
+	closed.replace([]*corev1.Secret{secret("a", "uid", "5")}, "10")
+	assert.Empty(t, d.states, "the one that is closed has no say")
+	d.named("a").replace([]*corev1.Secret{secret("a", "uid", "6")}, "11")
+	assert.Equal(t, "6", d.token("a"))
+}
+
+func TestConditionEndsWithTheWatchThatFails(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a")
+	d.named("a").failed(noReply)
+	d.reference()
+	assert.Len(t, d.failures["secret shop/a"], 1)
+	assert.Equal(t, 1, d.recoveries["secret shop/a"])
+}
+
+func TestNamedSecretThatMayNotBeWatched(t *testing.T) {
+	t.Run("is its own trouble until it may", func(t *testing.T) {
+		d := newNamedDesk(t, 10)
+		d.reference("a", "b")
+		d.named("a").failed(mayNot)
+		d.named("a").failed(mayNot)
+		assert.Equal(t, map[snapshot.Key]snapshot.SecretState{shopKey("a"): snapshot.Forbidden("may not")}, d.states)
+		assert.Equal(t, 1, d.secretCalls, "nobody is told twice")
+		assert.Empty(t, d.failures, "the Source is well")
+		d.named("a").replace([]*corev1.Secret{secret("a", "uid", "5")}, "10")
+		assert.Equal(t, "5", d.token("a"))
+	})
+	t.Run("has answered, so that contact is back", func(t *testing.T) {
+		d := newNamedDesk(t, 10)
+		d.reference("a")
+		d.named("a").failed(noReply)
+		d.named("a").failed(mayNot)
+		assert.Equal(t, snapshot.SecretForbidden, d.status("a"))
+		assert.Equal(t, 1, d.recoveries["secret shop/a"])
+	})
+	t.Run("any more keeps the last good, and says so", func(t *testing.T) {
+		d := newNamedDesk(t, 10)
+		d.reference("a")
+		d.named("a").replace([]*corev1.Secret{secret("a", "uid", "5")}, "10")
+		d.named("a").failed(mayNot)
+		assert.Equal(t, "5", d.token("a"))
+		assert.Equal(t, []mirror.Failure{mayNot}, d.failures["secret shop/a"])
+	})
+}
+
+func TestNamedSecretOfATypeThatIsNotToBeSeenIsAbsent(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a")
+	release := secret("a", "uid", "5")
+	release.Type = "helm.sh/release.v1"
+	words := "exists, but it is of type helm.sh/release.v1, which is never watched; use a Secret of another type"
+	for what, comes := range map[string]func(){
+		"at first":    func() { d.named("a").replace([]*corev1.Secret{release}, "10") },
+		"as an event": func() { d.named("a").upsert(release) },
+	} {
+		comes()
+		assert.Equal(t, snapshot.SecretState{Status: snapshot.SecretAbsent, Detail: words}, d.states[shopKey("a")], what)
+	}
+	d.named("a").replace(nil, "20")
+	assert.Equal(t, snapshot.Absent(), d.states[shopKey("a")], "it exists no more")
+	d.named("a").upsert(secret("a", "another", "21"))
+	assert.Equal(t, "21", d.token("a"))
+}
+
+func TestNamedSecretThatItsLabelsHideSaysSo(t *testing.T) {
+	r := newRecorder()
+	l := newLedger(Scope{Kind: ScopeReferenced, LabelSelector: "team=web"})
+	l.open(r, nil)
+	l.reference(map[snapshot.Key]snapshot.Reference{shopKey("a"): {}})
+	l.areaOf(shopKey("a")).replace(nil, "10")
+	assert.Equal(t, snapshot.SecretAbsent, r.state(shopKey("a")).Status)
+	assert.Contains(t, r.state(shopKey("a")).Detail, "label_selector team=web")
+}
+
+func TestRow6NamedSecretsAcrossARestore(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a", "b")
+	d.named("a").replace([]*corev1.Secret{secret("a", "uid", "1000")}, "1000")
+	d.named("b").replace([]*corev1.Secret{secret("b", "uid", "1000")}, "1000")
+	d.ledger.restart()
+	assert.Equal(t, "1000", d.token("a"), "the last good stays until its watch has brought it")
+	d.named("a").replace([]*corev1.Secret{secret("a", "uid", "500")}, "500")
+	d.named("b").replace(nil, "500")
+	assert.Equal(t, "500", d.token("a"))
+	assert.Equal(t, snapshot.SecretAbsent, d.status("b"))
+}
+
+func TestNamedSecretsThatAreReferencedBeforeRun(t *testing.T) {
+	l := newLedger(Scope{Kind: ScopeReferenced})
+	l.quota.most = 1
+	l.reference(map[snapshot.Key]snapshot.Reference{shopKey("a"): {}, shopKey("b"): {}})
+	assert.Empty(t, l.present())
+	r := newRecorder()
+	l.open(r, nil)
+	assert.Len(t, l.present(), 1)
+	assert.Equal(t, snapshot.SecretForbidden, r.states[shopKey("b")].Status)
+}
