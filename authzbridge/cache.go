@@ -37,10 +37,7 @@ type Cache struct {
 	key []byte
 }
 
-const (
-	leastKey             = 32
-	leastPersistInterval = time.Second
-)
+const leastPersistInterval = time.Second
 
 // placeholder is a value that is nothing but a placeholder: what is written out
 // would show in the configuration that the admin API answers with.
@@ -96,8 +93,8 @@ func (c *Cache) readKeyFile() ([]byte, error) {
 }
 
 func checkKey(option string, key []byte) ([]byte, error) {
-	if len(key) < leastKey {
-		return nil, fmt.Errorf("%s: the key has %d characters; use %d at least, as from `openssl rand -hex 32`", option, len(key), leastKey)
+	if len(key) < cache.MinKey {
+		return nil, fmt.Errorf("%s: the key has %d characters; use %d at least, as from `openssl rand -hex 32`", option, len(key), cache.MinKey)
 	}
 	return key, nil
 }

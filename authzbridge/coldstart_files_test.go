@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 )
 
@@ -71,7 +72,7 @@ func TestTheCacheServesWhileTheFilesCannotBeRead(t *testing.T) {
 			d.becomes("open.example.com", http.StatusOK)
 			d.writes(1)
 			require.NoError(t, caddy.Stop())
-			k.rewrite(func(c *cache.Contents) { c.Validated = c.Validated.Add(-time.Hour) })
+			k.rewrite(func(c *mirror.Contents) { c.Validated = c.Validated.Add(-time.Hour) })
 
 			c.lose(k)
 			require.NoError(t, d.load())

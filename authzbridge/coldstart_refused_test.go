@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
@@ -65,19 +66,19 @@ func TestRows19To22ACacheIsRefusedInWordsAndLiveWorksAfterwards(t *testing.T) {
 }
 
 type refusal struct {
-	spoil func(v *vault, good cache.Contents)
+	spoil func(v *vault, good mirror.Contents)
 	says  []string
 }
 
 func refusals(r *reach) map[string]refusal {
-	reseal := func(change func(*vault, *cache.Contents)) func(*vault, cache.Contents) {
-		return func(v *vault, c cache.Contents) {
+	reseal := func(change func(*vault, *mirror.Contents)) func(*vault, mirror.Contents) {
+		return func(v *vault, c mirror.Contents) {
 			change(v, &c)
 			v.store(c)
 		}
 	}
 	return map[string]refusal{
-		"row 19, from the future": {func(v *vault, c cache.Contents) {
+		"row 19, from the future": {func(v *vault, c mirror.Contents) {
 			ahead, err := cache.New(cache.Options{
 				Dir: v.dir, Key: []byte(v.key), Origin: v.origin,
 				Now: func() time.Time { return time.Now().Add(time.Hour) },
@@ -86,39 +87,39 @@ func refusals(r *reach) map[string]refusal {
 			require.NoError(v.tb, ahead.Store(c))
 			require.NoError(v.tb, ahead.Close())
 		}, []string{"ahead of this machine's clock", "set the clock right"}},
-		"row 20, torn": {func(v *vault, _ cache.Contents) {
+		"row 20, torn": {func(v *vault, _ mirror.Contents) {
 			require.NoError(v.tb, os.Truncate(v.path(), 700))
 		}, []string{"cut short", "remove it"}},
-		"row 20, altered": {func(v *vault, _ cache.Contents) {
+		"row 20, altered": {func(v *vault, _ mirror.Contents) {
 			sealed, err := os.ReadFile(v.path())
 			require.NoError(v.tb, err)
 			sealed[len(sealed)-20] ^= 1
 			require.NoError(v.tb, os.WriteFile(v.path(), sealed, 0o600))
 		}, []string{"altered or damaged", "remove it"}},
-		"row 21, of another registry": {reseal(func(v *vault, _ *cache.Contents) {
+		"row 21, of another registry": {reseal(func(v *vault, _ *mirror.Contents) {
 			v.origin.Registry = snapshot.Key{Namespace: "elsewhere", Name: "registry"}
 		}), []string{"another registry", "elsewhere/registry", r.namespace + "/registry"}},
-		"row 21, of another server": {reseal(func(v *vault, _ *cache.Contents) {
+		"row 21, of another server": {reseal(func(v *vault, _ *mirror.Contents) {
 			v.origin.Server = "https://192.0.2.1:6443"
 		}), []string{"another server", "https://192.0.2.1:6443", r.proxy.Address()}},
-		"row 21, of another CA": {reseal(func(v *vault, _ *cache.Contents) {
+		"row 21, of another CA": {reseal(func(v *vault, _ *mirror.Contents) {
 			v.origin.CA = strings.Repeat("0", 64)
 		}), []string{"another CA"}},
-		"row 22, readable by others": {func(v *vault, _ cache.Contents) {
+		"row 22, readable by others": {func(v *vault, _ mirror.Contents) {
 			require.NoError(v.tb, os.Chmod(v.path(), 0o604))
 		}, []string{"objects.sealed", "chmod o-rwx"}},
-		"row 22, a symbolic link": {func(v *vault, _ cache.Contents) {
+		"row 22, a symbolic link": {func(v *vault, _ mirror.Contents) {
 			aside := filepath.Join(filepath.Dir(v.dir), "aside")
 			require.NoError(v.tb, os.Rename(v.path(), aside))
 			require.NoError(v.tb, os.Symlink(aside, v.path()))
 		}, []string{"symbolic link", "remove it"}},
-		"sealed with another key": {reseal(func(v *vault, _ *cache.Contents) {
+		"sealed with another key": {reseal(func(v *vault, _ *mirror.Contents) {
 			v.key = otherKey
 		}), []string{"sealed with another key", "give the key that it was sealed with"}},
-		"older than max_age": {reseal(func(_ *vault, c *cache.Contents) {
+		"older than max_age": {reseal(func(_ *vault, c *mirror.Contents) {
 			c.Validated = c.Validated.Add(-25 * time.Hour)
 		}), []string{"last right at", "longer ago than max_age 24h"}},
-		"a registry that cannot be read": {reseal(func(_ *vault, c *cache.Contents) {
+		"a registry that cannot be read": {reseal(func(_ *vault, c *mirror.Contents) {
 			c.Registry = snapshot.NewSecret(snapshot.SecretMeta{Key: c.Registry.Key(), UID: c.Registry.UID(), Version: "7"},
 				map[string][]byte{"registry.yaml": []byte("version: 1\napps: c4n4ry-document")})
 		}), []string{"registry", "7"}},

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/authz-bridge/authz-bridge/mirror/cache"
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
@@ -95,7 +95,7 @@ func TestRow23TheLoserDoesNotWriteAndSaysSo(t *testing.T) {
 	r.secret("open", someToken())
 	r.registry(document(app("open", "open.example.com")))
 	other := r.open()
-	theirs := cache.Contents{Validated: time.Now().UTC()}
+	theirs := mirror.Contents{Validated: time.Now().UTC()}
 	require.NoError(t, other.Store(theirs))
 	before, err := os.ReadFile(r.path())
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/authz-bridge/authz-bridge/mirror/cache"
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
@@ -20,7 +20,7 @@ func TestRow1TheCacheServesAColdStartUntilTheAPIServerIsBack(t *testing.T) {
 	r.secret("open", someToken())
 	r.registry(document(app("shop", "shop.example.com")+byKey, app("open", "open.example.com"), app("late", "late.example.com")))
 	d := r.stored(t, "open.example.com", http.StatusOK)
-	r.rewrite(func(c *cache.Contents) { c.Validated = c.Validated.Add(-time.Hour) })
+	r.rewrite(func(c *mirror.Contents) { c.Validated = c.Validated.Add(-time.Hour) })
 	kept := r.contents()
 
 	r.outage(t)

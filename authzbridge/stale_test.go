@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/authz-bridge/authz-bridge/mirror/cache"
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
 func TestWhatIsOlderThanMaxAgeIsClosedByItselfAndOpenedByAValidation(t *testing.T) {
@@ -24,7 +24,7 @@ func TestWhatIsOlderThanMaxAgeIsClosedByItselfAndOpenedByAValidation(t *testing.
 	d.option = r.option("startup_timeout 0s", "max_age 5m")
 	d.inside = "unknown pass"
 	until := time.Now().Add(left)
-	r.rewrite(func(c *cache.Contents) { c.Validated = until.Add(-maxAge) })
+	r.rewrite(func(c *mirror.Contents) { c.Validated = until.Add(-maxAge) })
 	require.NoError(t, d.load())
 	require.Equal(t, http.StatusOK, d.status("open.example.com"))
 	served := d.bridge()

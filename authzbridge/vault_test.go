@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 	"github.com/authz-bridge/authz-bridge/mirror/kube"
 	"github.com/authz-bridge/authz-bridge/mirror/kube/kubetest"
@@ -44,7 +45,7 @@ func (v *vault) open() *cache.Cache {
 }
 
 // contents is what is stored.
-func (v *vault) contents() cache.Contents {
+func (v *vault) contents() mirror.Contents {
 	v.tb.Helper()
 	contents, err := v.open().Load()
 	require.NoError(v.tb, err)
@@ -52,14 +53,14 @@ func (v *vault) contents() cache.Contents {
 }
 
 // rewrite changes what is stored, while nobody else has the lock.
-func (v *vault) rewrite(change func(*cache.Contents)) {
+func (v *vault) rewrite(change func(*mirror.Contents)) {
 	v.tb.Helper()
 	contents := v.contents()
 	change(&contents)
 	v.store(contents)
 }
 
-func (v *vault) store(contents cache.Contents) {
+func (v *vault) store(contents mirror.Contents) {
 	v.tb.Helper()
 	c := v.open()
 	require.NoError(v.tb, c.Store(contents))

@@ -19,16 +19,8 @@ const (
 	lockName = "lock"
 )
 
-// minKey is the least length of a key, in bytes.
-const minKey = 32
-
-// These are errors that a caller tells apart with errors.Is.
-var (
-	// ErrNone means that nothing has been stored yet. It is no fault.
-	ErrNone = mirror.ErrNoCache
-	// ErrLocked means that another process or another Cache is the writer.
-	ErrLocked = mirror.ErrCacheLocked
-)
+// MinKey is the least length of a key, in bytes.
+const MinKey = 32
 
 // Options are what a Cache is made of.
 type Options struct {
@@ -56,13 +48,15 @@ type Cache struct {
 	held *hold      // nil while the lock is not held
 }
 
+var _ mirror.Cache = (*Cache)(nil)
+
 // New makes a Cache. It does no I/O; an error is about the options.
 func New(o Options) (*Cache, error) {
 	if o.Dir == "" {
 		return nil, errors.New("cache: no directory; name one")
 	}
-	if len(o.Key) < minKey {
-		return nil, fmt.Errorf("cache %s: key: has %d bytes; give at least %d", o.Dir, len(o.Key), minKey)
+	if len(o.Key) < MinKey {
+		return nil, fmt.Errorf("cache %s: key: has %d bytes; give at least %d", o.Dir, len(o.Key), MinKey)
 	}
 	if err := o.Origin.validate(); err != nil {
 		return nil, fmt.Errorf("cache %s: origin: %w", o.Dir, err)

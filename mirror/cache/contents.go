@@ -7,11 +7,8 @@ import (
 	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
-// Contents is what is kept.
-type Contents = mirror.Contents
-
 // validate refuses what would not come back as it was.
-func validate(c Contents) error {
+func validate(c mirror.Contents) error {
 	if c.Validated.IsZero() {
 		return errors.New("contents: validated: is zero; say as of when they were current")
 	}
@@ -21,7 +18,7 @@ func validate(c Contents) error {
 	return nil
 }
 
-func registryUID(c Contents) string {
+func registryUID(c mirror.Contents) string {
 	if c.Registry == nil {
 		return ""
 	}

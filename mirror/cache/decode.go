@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
@@ -25,9 +26,9 @@ type decoder struct {
 
 // decode returns what is in a body: the Registry and the Secrets. They share no
 // memory with it.
-func decode(body []byte) (Contents, error) {
+func decode(body []byte) (mirror.Contents, error) {
 	d := &decoder{rest: body, data: make(map[string][]byte)}
-	var c Contents
+	var c mirror.Contents
 	c.Registry = d.maybeSecret()
 	n := d.count(minState)
 	c.Secrets = make(map[snapshot.Key]snapshot.SecretState, n)
@@ -39,7 +40,7 @@ func decode(body []byte) (Contents, error) {
 		c.Secrets[key] = d.state()
 	}
 	if d.bad || len(d.rest) != 0 {
-		return Contents{}, errUndecodable
+		return mirror.Contents{}, errUndecodable
 	}
 	return c, nil
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // Drop removes the file: it turned out to be of another cluster. It takes the
-// lock as Store does, and fails with ErrLocked where that would. That there is
-// no file is fine.
+// lock as Store does, and fails with mirror.ErrCacheLocked where that would. That
+// there is no file is fine.
 func (c *Cache) Drop() error {
 	if err := c.begin(); err != nil {
 		return err

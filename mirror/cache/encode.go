@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
@@ -31,7 +32,7 @@ func newEncoder(to io.Writer) *encoder {
 	return &encoder{to: to, buf: make([]byte, 0, 2*spillSize)}
 }
 
-func (e *encoder) contents(c Contents) {
+func (e *encoder) contents(c mirror.Contents) {
 	e.maybeSecret(c.Registry)
 	e.count(len(c.Secrets))
 	for key, state := range c.Secrets {

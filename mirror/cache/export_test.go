@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"time"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
 // What the tests reach into.
@@ -17,10 +19,10 @@ const (
 func (c *Cache) LimitTo(file, unpacked int64) { c.limits = limits{file: file, unpacked: unpacked} }
 
 // Seal returns the file that Store would write.
-func (c *Cache) Seal(contents Contents) ([]byte, error) { return c.seal(contents) }
+func (c *Cache) Seal(contents mirror.Contents) ([]byte, error) { return c.seal(contents) }
 
 // Unseal reads such a file.
-func (c *Cache) Unseal(file []byte) (Contents, error) {
+func (c *Cache) Unseal(file []byte) (mirror.Contents, error) {
 	return c.unseal(bytes.NewReader(file), int64(len(file)))
 }
 
@@ -40,7 +42,7 @@ func Zip(plain []byte) []byte {
 }
 
 // Encode returns the body before it is compressed.
-func Encode(contents Contents) []byte {
+func Encode(contents mirror.Contents) []byte {
 	var out bytes.Buffer
 	e := newEncoder(&out)
 	e.contents(contents)
@@ -49,4 +51,4 @@ func Encode(contents Contents) []byte {
 }
 
 // Decode reads such a body.
-func Decode(body []byte) (Contents, error) { return decode(body) }
+func Decode(body []byte) (mirror.Contents, error) { return decode(body) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 )
 
@@ -118,14 +119,14 @@ func createUnpermitted(dir string) error {
 	return expect(err, syscall.EACCES, "directory "+dir+"/within cannot be created: permission denied; let user")
 }
 
-func noisyContents(size int) cache.Contents {
+func noisyContents(size int) mirror.Contents {
 	contents := shop()
 	contents.Registry = secret(registryKey, noise(size))
 	return contents
 }
 
 // storeInVain stores something that fits, and then something that does not.
-func storeInVain(dir string, tooMuch cache.Contents, number syscall.Errno, words string) error {
+func storeInVain(dir string, tooMuch mirror.Contents, number syscall.Errno, words string) error {
 	c, err := childCache(dir)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func storeInVain(dir string, tooMuch cache.Contents, number syscall.Errno, words
 
 // storeInVainWith checks the error, that the old file is untouched, and that
 // nothing else is left.
-func storeInVainWith(c *cache.Cache, tooMuch cache.Contents, number syscall.Errno, words string) error {
+func storeInVainWith(c *cache.Cache, tooMuch mirror.Contents, number syscall.Errno, words string) error {
 	before, err := os.ReadFile(c.Path())
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
@@ -57,8 +58,8 @@ func storedCache(t testing.TB) *cache.Cache {
 }
 
 // shop is small and has a secret in it.
-func shop() cache.Contents {
-	return cache.Contents{
+func shop() mirror.Contents {
+	return mirror.Contents{
 		Cluster:   "cluster-uid",
 		Validated: noon.Add(-time.Minute),
 		Registry:  secret(registryKey, map[string][]byte{"registry.yaml": []byte("version: 1\n")}),
@@ -75,8 +76,8 @@ func secret(key snapshot.Key, data map[string][]byte) *snapshot.Secret {
 
 // town is as large as a real one: so many Secrets of 200 bytes and a Registry of
 // 1 MiB, of the text that a gzipped document is not.
-func town(secrets int) cache.Contents {
-	c := cache.Contents{Validated: noon, Secrets: make(map[snapshot.Key]snapshot.SecretState, secrets)}
+func town(secrets int) mirror.Contents {
+	c := mirror.Contents{Validated: noon, Secrets: make(map[snapshot.Key]snapshot.SecretState, secrets)}
 	var document bytes.Buffer
 	for i := 0; document.Len() < 1<<20; i++ {
 		fmt.Fprintf(&document, "- {name: app-%d, hostnames: [app-%d.example.com], secretRef: {name: clients-%d}}\n", i, i, i)
@@ -107,7 +108,7 @@ func noise(size int) map[string][]byte {
 }
 
 // requireSame compares all that a Secret and a state have.
-func requireSame(t testing.TB, want, got cache.Contents) {
+func requireSame(t testing.TB, want, got mirror.Contents) {
 	t.Helper()
 	require.Equal(t, want.Cluster, got.Cluster)
 	require.True(t, want.Validated.Equal(got.Validated), "validated: %s and not %s", got.Validated, want.Validated)
@@ -125,8 +126,8 @@ func requireSame(t testing.TB, want, got cache.Contents) {
 func requireRefused(t testing.TB, err error, words ...string) {
 	t.Helper()
 	require.Error(t, err)
-	require.NotErrorIs(t, err, cache.ErrNone)
-	require.NotErrorIs(t, err, cache.ErrLocked)
+	require.NotErrorIs(t, err, mirror.ErrNoCache)
+	require.NotErrorIs(t, err, mirror.ErrCacheLocked)
 	for _, word := range words {
 		assert.ErrorContains(t, err, word)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 )
 
@@ -36,7 +37,7 @@ func FuzzLoad(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	small := shop()
 	f.Add(cache.Encode(small))
-	f.Add(cache.Encode(cache.Contents{}))
+	f.Add(cache.Encode(mirror.Contents{}))
 	small.Registry = nil
 	f.Add(cache.Encode(small))
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
@@ -42,7 +43,7 @@ func writeWithoutEnd(dir string) error {
 		return err
 	}
 	found, err := c.Load()
-	if err != nil && !errors.Is(err, cache.ErrNone) {
+	if err != nil && !errors.Is(err, mirror.ErrNoCache) {
 		return err
 	}
 	at, err := generationOf(found)
@@ -63,9 +64,9 @@ func writeWithoutEnd(dir string) error {
 const crowd = 200
 
 // generation has its number in every part, and some size.
-func generation(number int) cache.Contents {
+func generation(number int) mirror.Contents {
 	n := strconv.Itoa(number)
-	contents := cache.Contents{Cluster: n, Validated: noon, Secrets: make(map[snapshot.Key]snapshot.SecretState)}
+	contents := mirror.Contents{Cluster: n, Validated: noon, Secrets: make(map[snapshot.Key]snapshot.SecretState)}
 	contents.Registry = secret(registryKey, map[string][]byte{"n": []byte(n)})
 	for i := range crowd {
 		key := snapshot.Key{Namespace: "town", Name: strconv.Itoa(i)}
@@ -75,7 +76,7 @@ func generation(number int) cache.Contents {
 }
 
 // generationOf returns the number of a generation that is whole, 0 of nothing.
-func generationOf(c cache.Contents) (int, error) {
+func generationOf(c mirror.Contents) (int, error) {
 	if c.Cluster == "" {
 		return 0, nil
 	}
@@ -173,7 +174,7 @@ func killOne(t *testing.T, dir string, known int, due aim) int {
 func requireGeneration(t *testing.T, dir string, told int) int {
 	t.Helper()
 	contents, err := newCache(t, options(dir)).Load()
-	if told == 0 && errors.Is(err, cache.ErrNone) {
+	if told == 0 && errors.Is(err, mirror.ErrNoCache) {
 		return 0
 	}
 	require.NoError(t, err)

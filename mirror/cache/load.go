@@ -6,45 +6,47 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
 // maxOpens bounds how often a file is opened that is replaced at that moment.
 const maxOpens = 10
 
-// Load returns what was stored last. An error that is ErrNone means that nothing
-// was; every other says why the file is refused, and the fix. It takes no lock
-// and writes nothing.
-func (c *Cache) Load() (Contents, error) {
+// Load returns what was stored last. An error that is mirror.ErrNoCache means that
+// nothing was; every other says why the file is refused, and the fix. It takes no
+// lock and writes nothing.
+func (c *Cache) Load() (mirror.Contents, error) {
 	if err := c.begin(); err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	defer c.end()
 	contents, err := c.load()
 	if errors.Is(err, fs.ErrNotExist) {
-		err = ErrNone
+		err = mirror.ErrNoCache
 	}
 	if err != nil {
-		return Contents{}, c.failed(err)
+		return mirror.Contents{}, c.failed(err)
 	}
 	return contents, nil
 }
 
-func (c *Cache) load() (Contents, error) {
+func (c *Cache) load() (mirror.Contents, error) {
 	root, err := openDirectory(c.dir)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	defer root.Close()
 	f, info, err := openSealed(root)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	defer f.Close()
 	if err := admitKeeping(c.Path(), info); err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	if err := c.limits.admitFile(info.Size()); err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	return c.unseal(f, info.Size())
 }
@@ -93,29 +95,29 @@ func tryOpen(root *os.Root) (*os.File, fs.FileInfo, error) {
 
 // unseal reads a file of so many bytes. Nothing of it is believed before the
 // seal has been opened; what is looked at earlier can only refuse it.
-func (c *Cache) unseal(from io.Reader, size int64) (Contents, error) {
+func (c *Cache) unseal(from io.Reader, size int64) (mirror.Contents, error) {
 	h, head, err := readHead(from, size)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	if err := c.admit(h, size-int64(len(head))); err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	s, err := newSeal(c.key, h.Salt)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	if !s.is(h.Check) {
-		return Contents{}, errOtherKey
+		return mirror.Contents{}, errOtherKey
 	}
 	body := make([]byte, h.Body)
 	defer clear(body)
 	if _, err := io.ReadFull(from, body); err != nil {
-		return Contents{}, explain("cannot be read", err)
+		return mirror.Contents{}, explain("cannot be read", err)
 	}
 	packed, err := s.open(head, body)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	return c.reveal(h, packed)
 }
@@ -135,18 +137,18 @@ func (c *Cache) admit(h *header, body int64) error {
 }
 
 // reveal returns what is in a body that is ours.
-func (c *Cache) reveal(h *header, packed []byte) (Contents, error) {
+func (c *Cache) reveal(h *header, packed []byte) (mirror.Contents, error) {
 	if err := h.admitTimes(c.now()); err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	plain, err := unpack(packed, h.Unpacked)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	defer clear(plain)
 	contents, err := decode(plain)
 	if err != nil {
-		return Contents{}, err
+		return mirror.Contents{}, err
 	}
 	contents.Cluster, contents.Validated = h.Cluster, h.Validated
 	return contents, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 )
 
@@ -19,9 +20,9 @@ func TestOneOfTwoCachesWrites(t *testing.T) {
 	before := readFile(t, first.Path())
 
 	err := second.Store(town(1))
-	require.ErrorIs(t, err, cache.ErrLocked)
+	require.ErrorIs(t, err, mirror.ErrCacheLocked)
 	require.ErrorContains(t, err, second.Path())
-	require.ErrorIs(t, second.Drop(), cache.ErrLocked)
+	require.ErrorIs(t, second.Drop(), mirror.ErrCacheLocked)
 	assert.Equal(t, before, readFile(t, first.Path()))
 	got, err := second.Load()
 	require.NoError(t, err, "reading takes no lock")
@@ -46,7 +47,7 @@ func TestALockThatWasRemovedIsTakenAnew(t *testing.T) {
 
 	second := newCache(t, options(dir))
 	require.NoError(t, second.Store(shop()), "nothing keeps it out")
-	require.ErrorIs(t, first.Store(shop()), cache.ErrLocked, "the first notices that it lost the lock")
+	require.ErrorIs(t, first.Store(shop()), mirror.ErrCacheLocked, "the first notices that it lost the lock")
 }
 
 func TestADirectoryThatWasReplacedIsUsedAnew(t *testing.T) {
@@ -68,7 +69,7 @@ func TestRow23AnotherProcessHasTheLockUntilItEnds(t *testing.T) {
 	before2 := readFile(t, c.Path())
 	require.NotEqual(t, before, before2, "the other stored")
 
-	require.ErrorIs(t, c.Store(town(1)), cache.ErrLocked)
+	require.ErrorIs(t, c.Store(town(1)), mirror.ErrCacheLocked)
 	assert.Equal(t, before2, readFile(t, c.Path()))
 
 	require.NoError(t, other.cmd.Process.Kill())

@@ -7,10 +7,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
-// lockFile locks an open file, or returns ErrLocked. The lock goes with the file
-// or the process, however that ends.
+// lockFile locks an open file, or returns mirror.ErrCacheLocked. The lock goes
+// with the file or the process, however that ends.
 func lockFile(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -21,7 +23,7 @@ func lockFile(f *os.File) error {
 		locked = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB)
 	})
 	if errors.Is(locked, unix.EWOULDBLOCK) {
-		return ErrLocked
+		return mirror.ErrCacheLocked
 	}
 	if err := errors.Join(err, locked); err != nil {
 		return explain("the lock file cannot be locked", err)

@@ -5,10 +5,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
-// lockFile locks an open file, or returns ErrLocked. The lock goes with the file
-// or the process, however that ends.
+// lockFile locks an open file, or returns mirror.ErrCacheLocked. The lock goes
+// with the file or the process, however that ends.
 func lockFile(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -20,7 +22,7 @@ func lockFile(f *os.File) error {
 		locked = windows.LockFileEx(windows.Handle(fd), flags, 0, 1, 0, new(windows.Overlapped))
 	})
 	if errors.Is(locked, windows.ERROR_LOCK_VIOLATION) {
-		return ErrLocked
+		return mirror.ErrCacheLocked
 	}
 	if err := errors.Join(err, locked); err != nil {
 		return explain("the lock file cannot be locked", err)

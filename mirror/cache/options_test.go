@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 )
 
@@ -69,21 +70,21 @@ func TestAClosedCacheDoesNothing(t *testing.T) {
 }
 
 func TestContentsThatWouldBeRefusedAreNotStored(t *testing.T) {
-	changed := func(change func(*cache.Contents)) cache.Contents {
+	changed := func(change func(*mirror.Contents)) mirror.Contents {
 		contents := shop()
 		change(&contents)
 		return contents
 	}
 	for name, test := range map[string]struct {
-		contents cache.Contents
+		contents mirror.Contents
 		words    string
 	}{
-		"no time":              {changed(func(c *cache.Contents) { c.Validated = time.Time{} }), "validated: is zero"},
-		"a time ahead":         {changed(func(c *cache.Contents) { c.Validated = noon.Add(2 * time.Minute) }), "ahead of this machine's clock"},
-		"a UID in no encoding": {changed(func(c *cache.Contents) { c.Cluster = "\xff" }), "cluster: is no valid UTF-8"},
-		"a UID without end":    {changed(func(c *cache.Contents) { c.Cluster = strings.Repeat("c", 70_000) }), "header: has 70"},
+		"no time":              {changed(func(c *mirror.Contents) { c.Validated = time.Time{} }), "validated: is zero"},
+		"a time ahead":         {changed(func(c *mirror.Contents) { c.Validated = noon.Add(2 * time.Minute) }), "ahead of this machine's clock"},
+		"a UID in no encoding": {changed(func(c *mirror.Contents) { c.Cluster = "\xff" }), "cluster: is no valid UTF-8"},
+		"a UID without end":    {changed(func(c *mirror.Contents) { c.Cluster = strings.Repeat("c", 70_000) }), "header: has 70"},
 		"more than is read":    {town(1), "more than the 65536 that are read"},
-		"a file too large":     {changed(func(c *cache.Contents) { c.Registry = secret(registryKey, noise(8_000)) }), "more than the 4096"},
+		"a file too large":     {changed(func(c *mirror.Contents) { c.Registry = secret(registryKey, noise(8_000)) }), "more than the 4096"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := emptyCache(t)

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
 // pack encodes and compresses contents. It returns how many bytes they unpack to.
-func pack(contents Contents) (packed []byte, unpacked int64, err error) {
+func pack(contents mirror.Contents) (packed []byte, unpacked int64, err error) {
 	var out bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/authz-bridge/authz-bridge/mirror/cache"
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
 func TestContentsComeBackAsTheyWere(t *testing.T) {
-	states := func(state snapshot.SecretState) cache.Contents {
-		return cache.Contents{Validated: noon, Secrets: map[snapshot.Key]snapshot.SecretState{shopKey: state}}
+	states := func(state snapshot.SecretState) mirror.Contents {
+		return mirror.Contents{Validated: noon, Secrets: map[snapshot.Key]snapshot.SecretState{shopKey: state}}
 	}
 	full := snapshot.SecretMeta{Key: shopKey, UID: "u", Version: "7", Type: "kubernetes.io/basic-auth", MayInject: true}
-	for name, contents := range map[string]cache.Contents{
+	for name, contents := range map[string]mirror.Contents{
 		"a Registry and a Secret":        shop(),
 		"nothing at all":                 {Validated: noon},
 		"no Registry":                    {Cluster: "c", Validated: noon, Secrets: shop().Secrets},
@@ -64,13 +64,13 @@ func TestTheLastOneStoredIsLoadedByAnother(t *testing.T) {
 func TestNothingStoredIsNoFault(t *testing.T) {
 	c := emptyCache(t)
 	_, err := c.Load()
-	require.ErrorIs(t, err, cache.ErrNone)
+	require.ErrorIs(t, err, mirror.ErrNoCache)
 	assert.NoDirExists(t, c.Path())
 
 	require.NoError(t, c.Store(shop()))
 	require.NoError(t, c.Drop())
 	_, err = c.Load()
-	require.ErrorIs(t, err, cache.ErrNone, "there is a directory now, and no file")
+	require.ErrorIs(t, err, mirror.ErrNoCache, "there is a directory now, and no file")
 }
 
 func TestTheFileShowsWhatItIsAndNoSecret(t *testing.T) {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
 )
 
 // Store replaces what was stored, durably: when it returns nil, a power cut loses
 // nothing, and when it does not, what was stored before is still there. It takes
-// the lock and keeps it until Close. An error that is ErrLocked means that
-// somebody else has it; nothing is written then.
-func (c *Cache) Store(contents Contents) error {
+// the lock and keeps it until Close. An error that is mirror.ErrCacheLocked means
+// that somebody else has it; nothing is written then.
+func (c *Cache) Store(contents mirror.Contents) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
@@ -22,7 +24,7 @@ func (c *Cache) Store(contents Contents) error {
 	return nil
 }
 
-func (c *Cache) store(contents Contents) error {
+func (c *Cache) store(contents mirror.Contents) error {
 	if err := validate(contents); err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func (c *Cache) holdNew() error {
 
 // seal returns the whole file. What Load would refuse is refused here: it must
 // not take the place of a good one.
-func (c *Cache) seal(contents Contents) ([]byte, error) {
+func (c *Cache) seal(contents mirror.Contents) ([]byte, error) {
 	packed, unpacked, err := pack(contents)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/mirror/cache"
 )
 
@@ -67,7 +68,7 @@ func TestManyStoresAtOnceLeaveOneWholeFile(t *testing.T) {
 	require.NoError(t, writer.Store(town(0)))
 	reader := newCache(t, options(filepath.Dir(writer.Path())))
 	const most = 24
-	towns := make([]cache.Contents, most)
+	towns := make([]mirror.Contents, most)
 	for i := range towns {
 		towns[i] = town(i)
 		towns[i].Registry = nil
@@ -87,7 +88,7 @@ func TestManyStoresAtOnceLeaveOneWholeFile(t *testing.T) {
 }
 
 // requireSameSecrets may be called by any goroutine.
-func requireSameSecrets(t *testing.T, want, got cache.Contents) {
+func requireSameSecrets(t *testing.T, want, got mirror.Contents) {
 	t.Helper()
 	for key, state := range want.Secrets {
 		assert.True(t, state.Equal(got.Secrets[key]), "%s is another one", key)

@@ -65,6 +65,18 @@ var formats = map[Kind][]Format{
 	JWT:    {Auto, JWKS, PEM, HMAC},
 }
 
+// DataKeys are those that a format reads where one is named, which is empty for none;
+// nothing means any.
+func (f Format) DataKeys(named string) []string {
+	switch {
+	case f == UsernamePassword:
+		return []string{usernameKey, passwordKey}
+	case named == "":
+		return nil
+	}
+	return []string{named}
+}
+
 // ParseFormat reads the name of a format that the kind can have.
 func (k Kind) ParseFormat(name string) (Format, error) {
 	if f := Format(name); slices.Contains(formats[k], f) {
