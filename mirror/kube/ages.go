@@ -2,8 +2,7 @@ package kube
 
 import "container/heap"
 
-// ages is a heap of the watches that have brought everything once. The first is
-// the oldest. With a watch for each Secret, looking through all of them at each
+// ages is a heap of the watches that count. The first is the oldest. With a watch for each Secret, looking through all of them at each
 // event would cost more than the event.
 type ages []*progress
 

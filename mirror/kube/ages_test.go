@@ -72,6 +72,37 @@ func TestWatchThatIsRemovedIsOutOfAccount(t *testing.T) {
 	assert.Zero(t, r.lastFresh().AsOf)
 }
 
+func TestWatchCountsWhileSomethingIsOpenByIt(t *testing.T) {
+	r := newRecorder()
+	v := newValidation(r)
+	always, sometimes := v.add("always"), v.add("sometimes")
+	open := true
+	sometimes.isPart = func() bool { return open }
+	sometimes.synced(second(1), "10")
+	always.synced(second(2), "10")
+	require.Equal(t, "sometimes", r.lastFresh().Oldest)
+
+	open = false
+	always.reached("11")
+	assert.Equal(t, second(2), r.lastFresh().AsOf)
+	open = true
+	sometimes.reached("12")
+	assert.Equal(t, second(1), r.lastFresh().AsOf, "as old as it was: it has been asked for nothing since")
+	v.probed(second(3), "11")
+	assert.Equal(t, second(3), r.lastFresh().AsOf)
+}
+
+func TestProbesWhileAWatchListsCountOnceItHas(t *testing.T) {
+	r := newRecorder()
+	v := newValidation(r)
+	p := v.add("list")
+	p.asked()
+	v.probed(second(5), "20")
+	assert.Empty(t, v.late(second(100)), "a list takes as long as it takes")
+	p.synced(second(1), "30")
+	assert.Equal(t, second(5), r.lastFresh().AsOf, "the list is newer than the probe")
+}
+
 func TestWatchesThatAreLateAreNamedUpToAFew(t *testing.T) {
 	assert.Equal(t, "a, b", few([]string{"a", "b"}))
 	assert.Equal(t, "a, b, c, d, e", few([]string{"a", "b", "c", "d", "e"}))

@@ -2,12 +2,18 @@ package kube
 
 import (
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
+
+// deniedPatience is how long a watch of one Secret that was in sync may be without
+// the right to be. It is short enough that what is open by it closes before everybody's
+// Apps do, at the least max_age.
+const deniedPatience = 2 * time.Minute
 
 // area is the handler of one watch of the scope: the referenced Secrets that it
 // covers. In a scope by name it has one Secret and is closed with that; what its
@@ -17,10 +23,11 @@ type area struct {
 	target  target
 	entries map[snapshot.Key]*entry
 
-	parts   atomic.Int32 // entries, for who has not the lock
+	open    atomic.Int32 // Secrets that are present, for who has not the lock
 	version string       // up to which the watch has brought everything
 	synced  bool         // it has brought everything once
 	denied  string       // why it may not; of use until it is synced
+	since   time.Time    // when a watch in sync began to be denied; zero while it is not
 	failing bool         // the Sink has been told so
 	closed  bool
 }
@@ -32,18 +39,29 @@ var _ handler = (*area)(nil)
 func (a *area) enter(key snapshot.Key, states map[snapshot.Key]snapshot.SecretState) {
 	e := &entry{}
 	a.entries[key] = e
-	a.parts.Add(1)
 	switch {
 	case a.synced:
 		a.ledger.want(key, e)
 	case a.denied != "":
-		e.deny(key, a.denied, states)
+		a.deny(key, e, states)
 	}
 }
 
-func (e *entry) deny(key snapshot.Key, detail string, states map[snapshot.Key]snapshot.SecretState) {
-	e.status = snapshot.SecretForbidden
-	states[key] = snapshot.Forbidden(detail)
+// set keeps count of what is open by the watch.
+func (a *area) set(e *entry, next entry) {
+	if e.status == snapshot.SecretPresent {
+		a.open.Add(-1)
+	}
+	if next.status == snapshot.SecretPresent {
+		a.open.Add(1)
+	}
+	*e = next
+}
+
+// deny leaves no version: whatever comes after it is newer.
+func (a *area) deny(key snapshot.Key, e *entry, states map[snapshot.Key]snapshot.SecretState) {
+	a.set(e, entry{status: snapshot.SecretForbidden})
+	states[key] = snapshot.Forbidden(a.denied)
 }
 
 func (a *area) upsert(secret *corev1.Secret) {
@@ -69,7 +87,7 @@ func (a *area) event(key snapshot.Key, version string, state func() snapshot.Sec
 		return
 	}
 	told := state()
-	*e = entry{version: version, status: told.Status}
+	a.set(e, entry{version: version, status: told.Status})
 	a.ledger.tell(map[snapshot.Key]snapshot.SecretState{key: told})
 }
 
@@ -86,7 +104,7 @@ func (a *area) replace(secrets []*corev1.Secret, version string) {
 	// Older than what the watch has brought means that the cluster was restored:
 	// then nothing that is known is newer.
 	restored := isOlder(version, a.version)
-	a.synced, a.denied, a.version = true, "", version
+	a.synced, a.denied, a.version, a.since = true, "", version, time.Time{}
 	a.ledger.tell(a.compare(secrets, version, restored))
 }
 
@@ -110,9 +128,9 @@ func (a *area) compare(secrets []*corev1.Secret, version string, restored bool) 
 func (a *area) settle(key snapshot.Key, e *entry, secret *corev1.Secret, version string, states map[snapshot.Key]snapshot.SecretState) {
 	switch {
 	case secret == nil && e.status == snapshot.SecretAbsent && a.target.name == "":
-		*e = entry{version: version, status: snapshot.SecretAbsent} // what was told may say why
+		a.set(e, entry{version: version, status: snapshot.SecretAbsent}) // what was told may say why
 	case secret == nil:
-		*e = entry{version: version, status: snapshot.SecretAbsent}
+		a.set(e, entry{version: version, status: snapshot.SecretAbsent})
 		states[key] = a.target.absent()
 	case isStub(secret):
 		// It became referenced after it had come.
@@ -120,7 +138,7 @@ func (a *area) settle(key snapshot.Key, e *entry, secret *corev1.Secret, version
 		a.ledger.want(key, e)
 	default:
 		told := judge(secret)
-		*e = entry{version: secret.ResourceVersion, status: told.Status}
+		a.set(e, entry{version: secret.ResourceVersion, status: told.Status})
 		states[key] = told
 	}
 }
@@ -138,43 +156,78 @@ func (a *area) wants(key snapshot.Key) bool {
 }
 
 // failed also answers for the Secrets, which would be pending for ever, if the
-// watch may not even begin. Once it has, the last good stays.
+// watch may not even begin. Once it has, the last good stays, but not what was open by
+// the watch of one Secret whose rights were taken away.
 func (a *area) failed(f mirror.Failure) {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
 	if a.closed {
 		return
 	}
-	denied := f.Kind == mirror.FailureForbidden && !a.synced
-	if denied && a.target.name != "" {
-		a.tellRecovered() // its Secret says it, and nobody else is concerned
-	} else {
-		a.failing = true
-		a.ledger.sink.Failed(a.target.title, f)
+	if a.isOutOfPatience(f.Kind) {
+		a.synced = false
 	}
+	denied := f.Kind == mirror.FailureForbidden && !a.synced
+	a.tellFailed(f, denied)
 	if denied {
-		a.deny(f.Detail)
+		a.denyAll(f.Detail)
 	}
 }
 
-func (a *area) deny(detail string) {
+// isOutOfPatience reports whether a watch of one Secret has been denied for too long
+// without a break.
+func (a *area) isOutOfPatience(kind mirror.FailureKind) bool {
+	if kind != mirror.FailureForbidden || a.target.name == "" || !a.synced {
+		a.since = time.Time{}
+		return false
+	}
+	if a.since.IsZero() {
+		a.since = time.Now()
+	}
+	return time.Since(a.since) >= deniedPatience
+}
+
+func (a *area) denyAll(detail string) {
 	a.denied = detail
 	states := make(map[snapshot.Key]snapshot.SecretState)
 	for key, e := range a.entries {
-		if e.status == snapshot.SecretPending {
-			e.deny(key, detail, states)
+		if e.status != snapshot.SecretForbidden {
+			a.deny(key, e, states)
 		}
 	}
 	a.ledger.tell(states)
 }
 
+// tellFailed tells nobody of a Secret by name that says itself that it may not be
+// watched, and only once what all of them have in common.
+func (a *area) tellFailed(f mirror.Failure, denied bool) {
+	byName := a.target.name != ""
+	switch {
+	case byName && denied:
+		a.tellRecovered()
+	case byName && f.Kind != mirror.FailureForbidden:
+		a.tellOwnRecovered()
+		a.ledger.common.fail(a, f, a.ledger.sink)
+	default:
+		a.ledger.common.end(a, a.ledger.sink)
+		a.failing = true
+		a.ledger.sink.Failed(a.target.title, f)
+	}
+}
+
 func (a *area) recovered() {
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
+	a.since = time.Time{}
 	a.tellRecovered()
 }
 
 func (a *area) tellRecovered() {
+	a.ledger.common.end(a, a.ledger.sink)
+	a.tellOwnRecovered()
+}
+
+func (a *area) tellOwnRecovered() {
 	if a.failing {
 		a.failing = false
 		a.ledger.sink.Recovered(a.target.title)

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -18,8 +17,9 @@ type attempts struct {
 	denied    func(verb string) string
 	failed    func(mirror.Failure)
 	recovered func()
-	// deniedPause is the least pause after the want of a permission; nil for none.
-	deniedPause func() time.Duration
+	// share is the least pause after an error, where many watches share what they ask
+	// of the API server; nil for none.
+	share func(error) time.Duration
 
 	mu        sync.Mutex // guards the fields below, and keeps the reports in order
 	backoff   wait.Backoff
@@ -41,17 +41,7 @@ func (a *attempts) await(ctx context.Context) error {
 	a.mu.Lock()
 	pause := time.Until(a.notBefore)
 	a.mu.Unlock()
-	if pause <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep(ctx, pause)
 }
 
 // fail takes the error of an attempt. One that the end of ctx caused says
@@ -62,7 +52,7 @@ func (a *attempts) fail(ctx context.Context, verb string, err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.notBefore = time.Now().Add(max(a.backoff.Step(), retryAfter(err), a.denial(err)))
+	a.notBefore = time.Now().Add(max(a.backoff.Step(), retryAfter(err), a.leastPause(err)))
 	if isOutdated(err) {
 		return
 	}
@@ -70,11 +60,11 @@ func (a *attempts) fail(ctx context.Context, verb string, err error) {
 	a.failed(classify(err, a.denied(verb)))
 }
 
-func (a *attempts) denial(err error) time.Duration {
-	if a.deniedPause == nil || !apierrors.IsForbidden(err) {
+func (a *attempts) leastPause(err error) time.Duration {
+	if a.share == nil {
 		return 0
 	}
-	return wait.Jitter(a.deniedPause(), pauseJitter)
+	return wait.Jitter(a.share(err), pauseJitter)
 }
 
 // succeed ends the pauses, and the failure if there was one.

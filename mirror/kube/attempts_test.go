@@ -124,7 +124,12 @@ func TestWantOfAPermissionIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
 	forbidden := apierrors.NewForbidden(corev1.Resource("secrets"), "clients", nil)
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := newTestAttempts()
-		a.deniedPause = func() time.Duration { return 20 * time.Second }
+		a.share = func(err error) time.Duration {
+			if apierrors.IsForbidden(err) {
+				return 20 * time.Second
+			}
+			return 0
+		}
 		a.fail(t.Context(), "watch", forbidden)
 		got := pause(t, a)
 		assert.GreaterOrEqual(t, got, 20*time.Second)
@@ -134,7 +139,7 @@ func TestWantOfAPermissionIsTriedAgainWhenItsTimeHasCome(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := newTestAttempts()
-		a.deniedPause = func() time.Duration { return 0 }
+		a.share = func(error) time.Duration { return 0 }
 		a.fail(t.Context(), "watch", forbidden)
 		assert.GreaterOrEqual(t, pause(t, a), firstPause)
 	})

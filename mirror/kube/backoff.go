@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,5 +24,20 @@ func newBackoff() wait.Backoff {
 		Jitter:   pauseJitter,
 		// Used up, the pause would stay what it is; reaching the cap takes five.
 		Steps: 10,
+	}
+}
+
+// sleep returns the error of ctx if that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -68,14 +68,3 @@ func (c *crew) start(ctx context.Context, a *area, running *sync.WaitGroup) cont
 	running.Go(func() { w.run(ctx) })
 	return stop
 }
-
-// present returns the areas that there are now.
-func (l *ledger) present() map[*area]struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	areas := make(map[*area]struct{}, len(l.areas))
-	for _, a := range l.areas {
-		areas[a] = struct{}{}
-	}
-	return areas
-}

@@ -13,13 +13,14 @@ type ledger struct {
 	scope   Scope
 	changed chan struct{} // has something in it if areas came or went; for one reader
 
-	mu    sync.Mutex       // guards the rest and the areas; held while the Sink is told, to keep order
-	areas map[string]*area // by Scope.place
-	quota quota            // of areas, in a scope by name
-	sink  mirror.Sink
-	read  func(snapshot.Key) // asks for a Secret to be read on its own; must not block
-	refs  map[snapshot.Key]snapshot.Reference
-	marks uint64
+	mu     sync.Mutex             // guards the rest and the areas; held while the Sink is told, to keep order
+	areas  map[snapshot.Key]*area // by Scope.place
+	quota  quota                  // of areas, in a scope by name
+	common common                 // to the areas, in a scope by name
+	sink   mirror.Sink
+	read   func(snapshot.Key) // asks for a Secret to be read on its own; must not block
+	refs   map[snapshot.Key]snapshot.Reference
+	marks  uint64
 }
 
 // entry is one referenced Secret.
@@ -30,9 +31,9 @@ type entry struct {
 }
 
 func newLedger(scope Scope) *ledger {
-	l := &ledger{scope: scope, changed: make(chan struct{}, 1), areas: make(map[string]*area), quota: newQuota()}
+	l := &ledger{scope: scope, changed: make(chan struct{}, 1), areas: make(map[snapshot.Key]*area), quota: newQuota(), common: newCommon()}
 	for _, t := range scope.targets() {
-		l.areas[t.namespace] = l.newArea(t)
+		l.areas[snapshot.Key{Namespace: t.namespace}] = l.newArea(t)
 	}
 	return l
 }
@@ -110,8 +111,8 @@ func (l *ledger) forget(key snapshot.Key) {
 	if a == nil {
 		return
 	}
+	a.set(a.entries[key], entry{})
 	delete(a.entries, key)
-	a.parts.Add(-1)
 	if l.scope.byName() {
 		a.close()
 		delete(l.areas, l.scope.place(key))
@@ -126,6 +127,17 @@ func (l *ledger) entryOf(key snapshot.Key) *entry {
 		return a.entries[key]
 	}
 	return nil
+}
+
+// present returns the areas that there are now.
+func (l *ledger) present() map[*area]struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	areas := make(map[*area]struct{}, len(l.areas))
+	for _, a := range l.areas {
+		areas[a] = struct{}{}
+	}
+	return areas
 }
 
 func (l *ledger) tell(states map[snapshot.Key]snapshot.SecretState) {
@@ -164,9 +176,10 @@ func (l *ledger) answer(key snapshot.Key, mark uint64, state snapshot.SecretStat
 	if e == nil || e.mark != mark {
 		return
 	}
-	if state.Status != snapshot.SecretForbidden {
-		e.mark, e.version = 0, version
+	next := entry{version: version, status: state.Status}
+	if state.Status == snapshot.SecretForbidden {
+		next.version, next.mark = e.version, e.mark
 	}
-	e.status = state.Status
+	l.areaOf(key).set(e, next)
 	l.tell(map[snapshot.Key]snapshot.SecretState{key: state})
 }

@@ -27,7 +27,7 @@ type desk struct {
 func newDesk() *desk {
 	d := &desk{recorder: newRecorder()}
 	d.ledger = newLedger(Scope{Kind: ScopeNamespaces, Namespaces: []string{"shop"}})
-	d.area = d.ledger.areas["shop"]
+	d.area = d.ledger.areas[snapshot.Key{Namespace: "shop"}]
 	d.store = store{d.area, newValidation(d.recorder).add("shop"), time.Now}
 	d.ledger.open(d.recorder, func(key snapshot.Key) { d.reads = append(d.reads, key) })
 	return d
@@ -318,7 +318,7 @@ func TestReferenceBeforeRunIsAnsweredInRun(t *testing.T) {
 
 	assert.Len(t, r.states, 1)
 	assert.Equal(t, snapshot.SecretForbidden, r.states[far].Status)
-	assert.True(t, l.areas["shop"].wants(shopKey("a")))
+	assert.True(t, l.areas[snapshot.Key{Namespace: "shop"}].wants(shopKey("a")))
 }
 
 func TestWatchThatMayNotBegin(t *testing.T) {

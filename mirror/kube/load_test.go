@@ -67,7 +67,7 @@ func TestUnreferencedSecretsAreNotKept(t *testing.T) {
 	l := newLedger(b.shopScope())
 	l.open(b.recorder, func(snapshot.Key) { t.Error("nothing is to be read") })
 	l.reference(b.references("clients"))
-	watched := l.areas[b.shop]
+	watched := l.areas[snapshot.Key{Namespace: b.shop}]
 	s := &spy{handler: watched, done: make(chan struct{})}
 	api, err := newClient(clientConfig(b.cluster.Admin()))
 	require.NoError(t, err)

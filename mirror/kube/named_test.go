@@ -2,8 +2,11 @@ package kube
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -86,8 +89,88 @@ func TestConditionEndsWithTheWatchThatFails(t *testing.T) {
 	d.reference("a")
 	d.named("a").failed(noReply)
 	d.reference()
-	assert.Len(t, d.failures["secret shop/a"], 1)
-	assert.Equal(t, 1, d.recoveries["secret shop/a"])
+	assert.Len(t, d.failures[commonTitle], 1)
+	assert.Equal(t, 1, d.recoveries[commonTitle])
+}
+
+func TestWhatAllNamedWatchesHaveInCommonIsToldByOne(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a", "b", "c")
+	later := mirror.Failure{Kind: mirror.FailureContact, Detail: "later"}
+	for _, name := range []string{"a", "b", "c"} {
+		d.named(name).failed(noReply)
+	}
+	d.named("b").failed(later)
+	assert.Equal(t, []mirror.Failure{noReply}, d.failures[commonTitle])
+	d.named("a").recovered()
+	d.named("c").failed(later)
+	assert.Equal(t, []mirror.Failure{noReply, later}, d.failures[commonTitle], "another speaks when the one that did is well")
+	d.reference("a", "b")
+	assert.Zero(t, d.recoveries[commonTitle])
+	d.named("b").recovered()
+	d.named("b").recovered()
+	assert.Equal(t, 1, d.recoveries[commonTitle], "with the last, and once")
+	assert.Len(t, d.failures, 1)
+}
+
+func TestNamedWatchWhoseRightsAreTakenAway(t *testing.T) {
+	begin := func(t *testing.T) *desk {
+		d := newNamedDesk(t, 10)
+		d.reference("a", "b")
+		for _, name := range []string{"a", "b"} {
+			d.named(name).replace([]*corev1.Secret{secret(name, "uid", "5")}, "10")
+		}
+		d.named("a").failed(mayNot)
+		time.Sleep(deniedPatience - time.Second)
+		d.named("a").failed(mayNot)
+		require.Equal(t, "5", d.token("a"), "the last good stays for a while")
+		return d
+	}
+	run := func(name string, test func(*testing.T, *desk)) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, begin(t)) })
+		})
+	}
+	run("for good is forbidden, and nobody else's trouble", func(t *testing.T, d *desk) {
+		time.Sleep(time.Second)
+		d.named("a").failed(mayNot)
+		assert.Equal(t, snapshot.Forbidden("may not"), d.states[shopKey("a")])
+		assert.Equal(t, "5", d.token("b"))
+		assert.Zero(t, d.named("a").open.Load(), "its age is nobody's")
+		assert.Equal(t, 1, d.recoveries["secret shop/a"], "the Secret says it")
+
+		d.named("a").replace([]*corev1.Secret{secret("a", "uid", "5")}, "9")
+		assert.Equal(t, "5", d.token("a"), "opens again with the next list, as old as that may be")
+		assert.Equal(t, int32(1), d.named("a").open.Load())
+	})
+	run("is forgiven when the watch recovers", func(t *testing.T, d *desk) {
+		d.named("a").recovered()
+		time.Sleep(time.Minute)
+		d.named("a").failed(mayNot)
+		assert.Equal(t, "5", d.token("a"))
+	})
+	run("is not told from an API server that is gone meanwhile", func(t *testing.T, d *desk) {
+		d.named("a").failed(noReply)
+		time.Sleep(time.Minute)
+		d.named("a").failed(mayNot)
+		assert.Equal(t, "5", d.token("a"))
+		assert.Equal(t, 1, d.recoveries[commonTitle])
+	})
+}
+
+func TestWatchByWhichNothingIsOpenMakesNothingOlder(t *testing.T) {
+	d := newNamedDesk(t, 10)
+	d.reference("a")
+	open := func() int32 { return d.named("a").open.Load() }
+	a := d.named("a")
+	a.replace(nil, "10")
+	assert.Zero(t, open())
+	a.upsert(secret("a", "uid", "11"))
+	assert.Equal(t, int32(1), open())
+	a.upsert(secret("a", "uid", "12"))
+	assert.Equal(t, int32(1), open())
+	a.remove(shopKey("a"), "13")
+	assert.Zero(t, open())
 }
 
 func TestNamedSecretThatMayNotBeWatched(t *testing.T) {
@@ -108,7 +191,7 @@ func TestNamedSecretThatMayNotBeWatched(t *testing.T) {
 		d.named("a").failed(noReply)
 		d.named("a").failed(mayNot)
 		assert.Equal(t, snapshot.SecretForbidden, d.status("a"))
-		assert.Equal(t, 1, d.recoveries["secret shop/a"])
+		assert.Equal(t, 1, d.recoveries[commonTitle])
 	})
 	t.Run("any more keeps the last good, and says so", func(t *testing.T) {
 		d := newNamedDesk(t, 10)

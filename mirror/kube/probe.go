@@ -97,7 +97,7 @@ func probeTitle(t target) string { return "probe of " + t.title }
 // run probes until ctx is done.
 func (p *prober) run(ctx context.Context) {
 	for p.attempts.await(ctx) == nil {
-		if p.probe(ctx) && !sleep(ctx, p.next()) {
+		if p.probe(ctx) && sleep(ctx, p.next()) != nil {
 			return
 		}
 	}
@@ -109,17 +109,6 @@ func (p *prober) next() time.Duration {
 		return p.pace.news
 	}
 	return wait.Jitter(p.pace.pause, probeJitter)
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // probe reports whether it got an answer.
@@ -134,7 +123,7 @@ func (p *prober) probe(ctx context.Context) bool {
 	if !p.identified {
 		p.identify(ctx)
 	}
-	if p.isOlder(list.ResourceVersion, before) {
+	if isOlderThanOne(list.ResourceVersion, before) {
 		p.identified, p.behind = false, ""
 		p.start(renewal{"the data of the API server is older than what was seen: it was restored, or it is another cluster", true})
 		return true
@@ -161,9 +150,9 @@ func (p *prober) ask(ctx context.Context) (*metav1.PartialObjectMetadataList, er
 	return &list, nil
 }
 
-// isOlder compares with the versions from before the probe was sent: the data was
+// isOlderThanOne compares with the versions from before a probe was sent: the data was
 // that far then.
-func (p *prober) isOlder(revision string, before map[*progress]string) bool {
+func isOlderThanOne(revision string, before map[*progress]string) bool {
 	for _, version := range before {
 		if isOlder(revision, version) {
 			return true

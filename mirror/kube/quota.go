@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
@@ -20,9 +21,10 @@ const (
 	// mostWatches is where that takes too much of an API server that others need.
 	mostWatches = 1000
 
-	// deniedShare is how much later a Secret that may not be watched is asked for
-	// again for each watch that there is, so that all together ask 50 times a second
-	// at most.
+	// failedShare and deniedShare are how much later a watch that failed is begun again
+	// for each that there is, so that all together ask 200 times a second at most, and
+	// 50 times where a permission is missing, which may be so for ever.
+	failedShare = 5 * time.Millisecond
 	deniedShare = 20 * time.Millisecond
 
 	quotaTitle = "watches of single secrets"
@@ -57,6 +59,9 @@ func (l *ledger) admit(refs map[snapshot.Key]snapshot.Reference, states map[snap
 		a := l.newArea(l.scope.secretTarget(key))
 		a.enter(key, states)
 		l.areas[l.scope.place(key)] = a
+		if _, refused := l.quota.refused[key]; refused {
+			states[key] = snapshot.Forbidden("it was beyond what scope referenced watches, and its watch has not begun yet")
+		}
 	}
 	l.quota.refuse(waiting[room:], states)
 	l.tellExcess(len(refs))
@@ -106,10 +111,13 @@ func (q *quota) warn(watches int) {
 	q.warned = watches > q.many
 }
 
-// deniedPause is the least time after which a Secret that may not be watched is
-// asked for again.
-func (l *ledger) deniedPause() time.Duration {
+// share is the least time after which a watch that failed is begun again.
+func (l *ledger) share(err error) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Duration(len(l.areas)) * deniedShare
+	each := failedShare
+	if apierrors.IsForbidden(err) {
+		each = deniedShare
+	}
+	return time.Duration(len(l.areas)) * each
 }

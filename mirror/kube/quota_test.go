@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
@@ -23,7 +25,7 @@ func newNamedDesk(t *testing.T, most int) *desk {
 }
 
 // named returns the area of a Secret, nil if it has none.
-func (d *desk) named(name string) *area { return d.ledger.areas["shop/"+name] }
+func (d *desk) named(name string) *area { return d.ledger.areas[shopKey(name)] }
 
 // watched are the names of the Secrets that have a watch.
 func (d *desk) watched() []string {
@@ -70,7 +72,8 @@ func TestSecretsThatWaitAreWatchedInOrderWhenOthersGo(t *testing.T) {
 	calls := d.secretCalls
 	d.reference("b", "c", "d", "e")
 	assert.ElementsMatch(t, []string{"b", "c"}, d.watched())
-	assert.Equal(t, calls, d.secretCalls, "those that wait still are not told twice")
+	assert.Equal(t, calls+1, d.secretCalls, "those that wait still are not told twice")
+	assert.Contains(t, d.states[shopKey("c")].Detail, "has not begun")
 	assert.Len(t, d.failures[quotaTitle], 2, "there are as many no more")
 	assert.Zero(t, d.recoveries[quotaTitle])
 
@@ -120,16 +123,18 @@ func TestTheMostAndTheManyAreWhatTheReadmeSays(t *testing.T) {
 	assert.Equal(t, 1000, q.most)
 }
 
-func TestSecretsThatMayNotBeWatchedAreAskedForLessOftenWhereThereAreMany(t *testing.T) {
+func TestWatchesThatFailAreBegunLessOftenWhereThereAreMany(t *testing.T) {
+	forbidden := apierrors.NewForbidden(corev1.Resource("secrets"), "clients", nil)
 	d := newNamedDesk(t, mostWatches)
-	assert.Zero(t, d.ledger.deniedPause())
+	assert.Zero(t, d.ledger.share(forbidden))
 	names := make([]string, mostWatches)
 	for i := range names {
 		names[i] = fmt.Sprint("n", i)
 	}
 	d.reference(names...)
-	atOnce := float64(mostWatches) / d.ledger.deniedPause().Seconds()
-	assert.LessOrEqual(t, atOnce, 50.0, "all together, a second")
+	together := func(err error) float64 { return float64(mostWatches) / d.ledger.share(err).Seconds() }
+	assert.InDelta(t, 50, together(forbidden), 0.1, "a second")
+	assert.InDelta(t, 200, together(errRefused), 0.1, "a second")
 }
 
 func TestScopesWithoutNamesHaveNoQuota(t *testing.T) {

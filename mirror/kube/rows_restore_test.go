@@ -126,7 +126,7 @@ func TestRow6ReadThatIsUnderWayAcrossARestoreIsDropped(t *testing.T) {
 	r, key := newRecorder(), shopKey("clients")
 	l := newLedger(Scope{Kind: ScopeCluster})
 	l.open(r, func(snapshot.Key) {})
-	a := l.areas[""]
+	a := l.areas[snapshot.Key{}]
 	a.replace(nil, "1000")
 	l.reference(map[snapshot.Key]snapshot.Reference{key: {All: true}})
 	mark, wanted := l.wanted(key)
@@ -149,7 +149,7 @@ func TestRow6VersionsFromBeforeARestoreHideNothing(t *testing.T) {
 	l := newLedger(Scope{Kind: ScopeCluster})
 	l.open(r, nil)
 	l.reference(map[snapshot.Key]snapshot.Reference{key: {All: true}})
-	a := l.areas[""]
+	a := l.areas[snapshot.Key{}]
 	a.replace([]*corev1.Secret{secretAt(key, "1000", "of before")}, "1000")
 	l.restart()
 	assert.Equal(t, "of before", r.held(key), "the last good stays until the watch has brought everything")

@@ -93,9 +93,9 @@ func (s *Source) hire(api *client, v *validation, streams *sync.WaitGroup) func(
 	turns := newTurns(mostTurns)
 	return func(a *area) *watcher {
 		w := newWatcher(a.target, a, api, v, streams)
-		w.progress.isPart = func() bool { return a.parts.Load() > 0 }
+		w.progress.isPart = func() bool { return a.open.Load() > 0 }
 		if s.scope.byName() {
-			w.turns, w.attempts.deniedPause = turns, s.ledger.deniedPause
+			w.turns, w.attempts.share = turns, s.ledger.share
 		}
 		return w
 	}

@@ -94,15 +94,16 @@ func (s Scope) checkList() error {
 // byName reports whether each Secret has a watch of its own.
 func (s Scope) byName() bool { return s.Kind == ScopeReferenced }
 
-// place names the watch of the Scope that covers a Secret, if there is one.
-func (s Scope) place(key snapshot.Key) string {
+// place tells the watch of the Scope that covers a Secret, if there is one: by the
+// namespace and the name that it asks for.
+func (s Scope) place(key snapshot.Key) snapshot.Key {
 	switch s.Kind {
 	case ScopeNamespaces:
-		return key.Namespace
+		return snapshot.Key{Namespace: key.Namespace}
 	case ScopeReferenced:
-		return key.String()
+		return key
 	}
-	return ""
+	return snapshot.Key{}
 }
 
 // targets returns what the watches of the Scope ask for, but those of single Secrets.

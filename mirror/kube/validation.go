@@ -21,7 +21,7 @@ type validation struct {
 
 	mu      sync.Mutex // guards the rest, and all progress; held while the Sink is told, to keep order
 	watches map[*progress]struct{}
-	ages    ages // of those that have brought everything once
+	ages    ages // of those that count
 	contact time.Time
 }
 
@@ -29,13 +29,12 @@ type validation struct {
 type progress struct {
 	*validation
 	title  string
-	isPart func() bool // of what is served; nil: always
+	isPart func() bool // something is open through it; nil: always
 
 	version string    // up to which the watch has brought everything; empty for none
 	asOf    time.Time // zero until it has brought everything once
 	place   int       // in the heap of ages
 	probes  []probed  // that it has not come to, oldest first
-	removed bool
 }
 
 type probed struct {
@@ -61,13 +60,17 @@ func (v *validation) add(title string) *progress {
 func (p *progress) remove() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed {
+	if !p.isThere() {
 		return
 	}
-	p.removed = true
 	delete(p.watches, p)
 	p.ages.remove(p)
 	p.tell()
+}
+
+func (p *progress) isThere() bool {
+	_, there := p.watches[p]
+	return there
 }
 
 // synced takes that a watch has brought everything that was there when it was asked
@@ -75,12 +78,11 @@ func (p *progress) remove() {
 func (p *progress) synced(asked time.Time, version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed {
+	if !p.isThere() {
 		return
 	}
-	p.version, p.probes = version, nil
 	p.advance(asked)
-	p.contact = time.Now()
+	p.come(version)
 	p.tell()
 }
 
@@ -91,21 +93,35 @@ func (p *progress) reached(version string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed {
+	if !p.isThere() {
 		return
 	}
+	p.come(version)
+	p.tell()
+}
+
+func (p *progress) come(version string) {
 	p.version, p.contact = version, time.Now()
 	for len(p.probes) > 0 && !isNewer(p.probes[0].revision, version) {
 		p.advance(p.probes[0].at)
 		p.probes = p.probes[1:]
 	}
-	p.tell()
+	p.rank()
 }
 
 func (p *progress) advance(asOf time.Time) {
 	if asOf.After(p.asOf) {
 		p.asOf = asOf
+	}
+}
+
+// rank puts a watch where it belongs by its age. One that has come to count since is
+// there from now on.
+func (p *progress) rank() {
+	if p.counts() {
 		p.ages.aged(p)
+	} else {
+		p.ages.remove(p)
 	}
 }
 
@@ -130,23 +146,24 @@ func (v *validation) probed(at time.Time, revision string) {
 	v.contact = time.Now()
 	for p := range v.watches {
 		switch {
-		case p.version == "":
-		case !isNewer(revision, p.version):
+		case p.version != "" && !isNewer(revision, p.version):
 			p.advance(at)
 		case len(p.probes) < mostProbes:
 			p.probes = append(p.probes, probed{at, revision})
 		}
+		p.rank()
 	}
 	v.tell()
 }
 
-// late returns the watches that have not come to a probe that was sent before.
+// late returns the watches that have not come to a probe that was sent before. A list
+// takes as long as it takes.
 func (v *validation) late(before time.Time) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var late []string
 	for p := range v.watches {
-		if len(p.probes) > 0 && p.probes[0].at.Before(before) {
+		if p.version != "" && len(p.probes) > 0 && p.probes[0].at.Before(before) {
 			late = append(late, p.title)
 		}
 	}
@@ -154,16 +171,16 @@ func (v *validation) late(before time.Time) []string {
 	return late
 }
 
-// asked takes that everything is asked for anew, which takes as long as it takes.
+// asked takes that everything is asked for anew.
 func (p *progress) asked() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.version, p.probes = "", nil
 }
 
-// counts reports whether what is served is as old as the watch. One that has never
-// brought anything keeps its Apps closed, and one that nothing refers to any more,
-// as when its namespace was deleted, is no part.
+// counts reports whether what is served is as old as the watch. One by which nothing
+// is open keeps its Apps closed, however old it is: whoever may leave a Secret out and
+// take the rights to see it away must not close the Apps of others in the end.
 func (p *progress) counts() bool {
 	return !p.asOf.IsZero() && (p.isPart == nil || p.isPart())
 }
@@ -203,17 +220,14 @@ func (v *validation) tell() {
 	v.sink.Fresh(f)
 }
 
-// oldest returns the oldest watch that counts; nil for none. Watches that may count
-// or not are few.
+// oldest returns the oldest watch that counts; nil for none. Those that have ceased to
+// are left out until rank finds that they count again.
 func (v *validation) oldest() *progress {
-	if len(v.ages) > 0 && v.ages[0].counts() {
-		return v.ages[0]
-	}
-	var oldest *progress
-	for _, p := range v.ages {
-		if p.counts() && (oldest == nil || p.asOf.Before(oldest.asOf)) {
-			oldest = p
+	for len(v.ages) > 0 {
+		if v.ages[0].counts() {
+			return v.ages[0]
 		}
+		v.ages.remove(v.ages[0])
 	}
-	return oldest
+	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
 // newTestWatcher watches for the Secret "clients" alone. What it asks is noted.
@@ -32,7 +34,7 @@ func newTestWatcher(t *testing.T, b *bench) (w *watcher, asked func() []url.Valu
 	l := newLedger(b.shopScope())
 	l.open(b.recorder, nil)
 	l.reference(b.references("clients"))
-	a := l.areas[b.shop]
+	a := l.areas[snapshot.Key{Namespace: b.shop}]
 	asked = func() []url.Values {
 		mu.Lock()
 		defer mu.Unlock()
