@@ -99,6 +99,26 @@ func TestCacheWithAnotherRegistryIsDroppedInWords(t *testing.T) {
 	})
 }
 
+func TestRegistryThatWasAdoptedGoesWithTheCacheOfAnotherCluster(t *testing.T) {
+	inRestart(t, ofCluster("kube-system/1"), func(t *testing.T, w *world, _ *disk) {
+		w.tell(document("uid-1", "7", "version: 2"))
+		w.fromCache()
+		w.idle()
+		require.Len(t, w.source.lastAsked(), 2, "its Secrets are watched")
+		w.source.sink.Cluster("kube-system/2")
+		w.idle()
+		w.put("blog", token("blog", "7"))
+		w.put("shop", token("shop", "7"))
+		pass(time.Hour)
+		assert.Equal(t, "unsynced", w.reason("shop"), "the Registry of another cluster is not to be served")
+
+		w.tell(registry("8", app("blog")))
+		w.idle()
+		assert.Equal(t, "allowed", w.reason("blog"))
+		assert.NotEqual(t, "registry", w.mirror.Status().Oldest)
+	})
+}
+
 func TestMalformedRegistryOfAnotherClusterTellsAsWell(t *testing.T) {
 	inRestart(t, shopAndBlog, func(_ *testing.T, w *world, _ *disk) {
 		w.fromCache()

@@ -86,6 +86,18 @@ func (l *loop) adopt(now time.Time) {
 	l.progress.set(o.registry, o.pending)
 }
 
+// disown forgets a Registry that was adopted, which is somebody else's. Its Secrets
+// are watched no more, so that those of the next one are told anew.
+func (l *loop) disown() {
+	if !l.adopted {
+		return
+	}
+	l.objects.registry, l.objects.document = nil, nil
+	l.adopted, l.registryAt = false, time.Time{}
+	l.reference(nil)
+	l.ages.release("registry")
+}
+
 func (l *loop) noteUID(registry *snapshot.Secret) {
 	if registry != nil {
 		l.registryUID = registry.UID()
@@ -119,6 +131,7 @@ func sameKind(a, b string) bool {
 // drop stops serving what is somebody else's, and removes it.
 func (l *loop) drop(why string) {
 	l.restored = nil
+	l.disown()
 	l.startOver()
 	for _, r := range l.registrations.list() {
 		r.view, r.due, r.asOf = nil, time.Time{}, time.Time{}

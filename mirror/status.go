@@ -106,8 +106,8 @@ func (m *Mirror) Synced() bool { return m.progress.get().synced }
 
 // Ready reports whether requests can be answered: there is a Snapshot that is not
 // stale, and it is from the Cache, or the Source has answered for every Secret once, or
-// 15 s have passed without. The
-// reasons say in words why not, or what is degraded though ready.
+// 15 s have passed without. The reasons say in words why not, or what is degraded
+// though ready.
 func (m *Mirror) Ready() (bool, []string) {
 	return m.ready(m.Current(), m.progress.get(), m.conditions.list())
 }

@@ -100,7 +100,7 @@ func (p *Policy) readPreflight(choice optionalText) error {
 // isPublic reports whether a request asks for no credentials. A path that something
 // behind may take for another one is not public.
 func (p *Policy) isPublic(r Request) bool {
-	if len(p.Public) == 0 || r.URL == nil || r.URL.Opaque != "" || isRewritten(r.Header) {
+	if len(p.Public) == 0 || r.URL == nil || r.URL.Opaque != "" {
 		return false
 	}
 	path := r.URL.EscapedPath()
@@ -109,7 +109,7 @@ func (p *Policy) isPublic(r Request) bool {
 	}
 	for i := range p.Public {
 		if p.Public[i].matches(r.Method, path) {
-			return true
+			return !isRewritten(r.Header)
 		}
 	}
 	return false
@@ -117,13 +117,28 @@ func (p *Policy) isPublic(r Request) bool {
 
 // rewriting are headers by which some apps take another path or method than that of
 // the request.
-var rewriting = []string{
-	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Forwarded-Uri", "X-Forwarded-Path",
-	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Forwarded-Method",
+var rewriting = confusableSet(
+	"X-Original-Url", "X-Original-Uri", "X-Original-Path", "X-Original-Method", "X-Rewrite-Url", "X-Rewrite-Uri",
+	"X-Override-Url", "X-Forwarded-Uri", "X-Forwarded-Url", "X-Forwarded-Path", "X-Forwarded-Method",
+	"X-Envoy-Original-Path", "X-Http-Path-Override",
+	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
+)
+
+func confusableSet(names ...string) map[string]struct{} {
+	set := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		set[confusable(name)] = struct{}{}
+	}
+	return set
 }
 
 func isRewritten(h map[string][]string) bool {
-	return slices.ContainsFunc(rewriting, func(name string) bool { _, ok := h[name]; return ok })
+	for name := range h {
+		if _, ok := rewriting[confusable(name)]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *PublicPath) matches(method, path string) bool {
@@ -137,9 +152,10 @@ func (p *PublicPath) matches(method, path string) bool {
 const asking = "OPTIONS"
 
 // isPreflight tells a request by which a browser asks what it may send (Fetch
-// standard, section 4.8).
+// standard, section 4.8). One that some app takes for another method is none.
 func isPreflight(r Request) bool {
-	return r.Method == asking && len(r.Header["Origin"]) == 1 && len(r.Header["Access-Control-Request-Method"]) == 1
+	return r.Method == asking && len(r.Header["Origin"]) == 1 && len(r.Header["Access-Control-Request-Method"]) == 1 &&
+		!isRewritten(r.Header)
 }
 
 // canonicalPath reports whether everybody takes an escaped path for the same one,

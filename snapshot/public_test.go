@@ -96,7 +96,10 @@ func TestOnlyAPathThatEverybodyTakesForTheSameIsPublic(t *testing.T) {
 	assert.Equal(t, snapshot.ReasonPublic, visit(t, apps, "POST", "/static/x", nil))
 	assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "HEAD", "/static/x", nil), "not among its methods")
 	assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "OPTIONS", "*", nil))
-	for _, name := range []string{"X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override"} {
+	for _, name := range []string{
+		"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Http-Method-Override", "X-Http-Method", "X-Method-Override",
+		"X_Original_URL", "X_Original_Url", "X.Original.Url", "x-original-url", "X-Forwarded-Uri", "X-Envoy-Original-Path",
+	} {
 		assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "GET", "/healthz", http.Header{name: {"/admin"}}), name)
 	}
 	assert.Equal(t, snapshot.ReasonCredentialsMissing, ask(apps, nil).Reason, "without a URL")
@@ -117,6 +120,9 @@ func TestPreflightsPassWhereTheAppSaysSo(t *testing.T) {
 		assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "OPTIONS", "/x", http.Header{"Origin": {"https://x.example"}}))
 		assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "OPTIONS", "/x", http.Header{
 			"Origin": {"https://x.example", "https://y.example"}, "Access-Control-Request-Method": {"PUT"},
+		}))
+		assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "OPTIONS", "/x", http.Header{
+			"Origin": {"https://x.example"}, "Access-Control-Request-Method": {"PUT"}, "X-HTTP-Method-Override": {"DELETE"},
 		}))
 	}
 }

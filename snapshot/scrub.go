@@ -65,8 +65,8 @@ func (p Place) remove(h map[string][]string) {
 // removeFrom takes out of a header the values that somebody may take for a
 // credential at one of the places.
 func removeFrom(h map[string][]string, name string, places ...Place) {
-	values := h[name]
-	if _, ok := h[name]; !ok {
+	values, ok := h[name]
+	if !ok {
 		return
 	}
 	put(h, name, slices.DeleteFunc(slices.Clone(values), func(value string) bool {

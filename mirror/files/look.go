@@ -75,27 +75,40 @@ func (l *looker) tellFresh(now time.Time, failing map[string]mirror.Failure, aga
 		return
 	}
 	l.contact = now
-	if _, wrong := failing[watchRegistry]; !wrong && !again && !l.keepsWanted() {
-		l.asOf = now
+	oldest := l.kept()
+	if _, wrong := failing[watchRegistry]; wrong {
+		oldest = watchRegistry
 	}
-	l.sink.Fresh(mirror.Freshness{Contact: l.contact, AsOf: l.asOf, Oldest: watchDirectory})
+	if oldest == "" {
+		oldest = watchDirectory
+		if !again {
+			l.asOf = now
+		}
+	}
+	l.sink.Fresh(mirror.Freshness{Contact: l.contact, AsOf: l.asOf, Oldest: oldest})
 }
 
-// keepsWanted reports whether something that is wanted could not be read, so that
-// what was read before is in use.
-func (l *looker) keepsWanted() bool {
-	for _, t := range l.trees {
+// kept names the first watch of something wanted that could not be read, so that what
+// was read before is in use; "" for none.
+func (l *looker) kept() string {
+	var titles []string
+	for key, t := range l.trees {
 		if t.failure != nil {
-			return true
+			titles = append(titles, titleOfTree(key))
 		}
 	}
 	for _, m := range l.manifests {
 		if m.failure() != nil && slices.ContainsFunc(m.defined, func(d *definition) bool { return l.isWanted(d.key) }) {
-			return true
+			titles = append(titles, m.title())
 		}
 	}
-	return false
+	if len(titles) == 0 {
+		return ""
+	}
+	return slices.Min(titles)
 }
+
+func titleOfTree(key snapshot.Key) string { return "secret " + key.String() }
 
 // rereference takes over another set of referenced Secrets.
 func (l *looker) rereference() {
@@ -228,12 +241,12 @@ func (l *looker) failing() map[string]mirror.Failure {
 	}
 	for _, m := range l.manifests {
 		if f := m.failure(); f != nil {
-			all["file "+m.name] = *f
+			all[m.title()] = *f
 		}
 	}
 	for key, t := range l.trees {
 		if t.failure != nil {
-			all["secret "+key.String()] = *t.failure
+			all[titleOfTree(key)] = *t.failure
 		}
 	}
 	if state := l.resolve(l.registry); state.Status == snapshot.SecretForbidden {

@@ -110,6 +110,8 @@ func (m *manifest) fail(err error) sight {
 	return same
 }
 
+func (m *manifest) title() string { return "file " + m.name }
+
 // failure returns why what is in the file does not count, or nil.
 func (m *manifest) failure() *mirror.Failure {
 	if m.unread != nil {
