@@ -214,9 +214,10 @@ func (c collection) counter(d *prometheus.Desc, value float64, labels ...string)
 }
 
 func (c collection) tally(t *tally) {
-	for i := range t.counts {
-		if n := t.counts[i].Load(); n > 0 {
-			c.counter(decisionsDesc, float64(n), t.app, snapshot.Reason(i).String())
+	for i := range snapshot.ReasonCount {
+		reason := snapshot.Reason(i)
+		if n := t.of(reason); n > 0 {
+			c.counter(decisionsDesc, float64(n), t.app, reason.String())
 		}
 	}
 }

@@ -9,8 +9,36 @@ import (
 
 // tally counts the decisions for one App, by reason.
 type tally struct {
-	app    string
-	counts [snapshot.ReasonCount]atomic.Uint64
+	app     string
+	allowed atomic.Uint64
+	others  atomic.Pointer[counts] // nil before the first
+}
+
+// counts are by reason. Most Apps of many are never asked for, and cost none.
+type counts [snapshot.ReasonCount]atomic.Uint64
+
+func (t *tally) add(reason snapshot.Reason) {
+	if reason == snapshot.ReasonAllowed {
+		t.allowed.Add(1)
+		return
+	}
+	others := t.others.Load()
+	if others == nil {
+		t.others.CompareAndSwap(nil, new(counts))
+		others = t.others.Load()
+	}
+	others[reason].Add(1)
+}
+
+func (t *tally) of(reason snapshot.Reason) uint64 {
+	others := t.others.Load()
+	switch {
+	case reason == snapshot.ReasonAllowed:
+		return t.allowed.Load()
+	case others == nil:
+		return 0
+	}
+	return others[reason].Load()
 }
 
 // tallies is the View that binds every App of a Snapshot to its counters, so
@@ -83,5 +111,5 @@ func (b *bridge) count(s *snapshot.Snapshot, d snapshot.Decision) {
 	if bound, ok := snapshot.ViewAt[*tallies](s, b.tallied); ok {
 		t = bound.of(d.App)
 	}
-	t.counts[d.Reason].Add(1)
+	t.add(d.Reason)
 }

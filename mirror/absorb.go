@@ -98,7 +98,19 @@ func (l *loop) readRegistry(secret *snapshot.Secret) (*snapshot.Registry, error)
 	case secret == nil:
 		return snapshot.AbsentRegistry(l.registry), nil
 	}
-	return parse(secret)
+	next, err := parse(secret)
+	if err != nil {
+		return nil, err
+	}
+	return next.Share(l.lastRegistry()), nil
+}
+
+// lastRegistry is what the last builds saw, or nil.
+func (l *loop) lastRegistry() *snapshot.Registry {
+	if l.objects.registry == nil && l.restored != nil {
+		return l.restored.objects.Registry
+	}
+	return l.objects.registry
 }
 
 // parse keeps a document that no parser expected from ending the process.

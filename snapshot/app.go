@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 )
@@ -15,54 +14,42 @@ type App struct {
 	// What every request reads comes first: it is a cache line, and most Apps are in
 	// no cache.
 
-	// Policy is what the App asks of its callers. It is never nil.
+	// Policy is what the App asks of its callers, as the Entry has it. It is never nil.
 	*Policy
+	proof proof // empty unless the App asks for credentials and serves
 	// Reason is the answer to every request for the App, as of the build. Who
 	// answers a request must look at ExpiresAt and AllowCIDRs as well, see
 	// Decider.
 	Reason Reason
 	// SecretReady is this replica's own view: the bytes are there and usable.
 	SecretReady bool
-	// ExpiresAt is when the App is denied from; zero means never.
-	ExpiresAt time.Time
-	// AllowCIDRs are the addresses that the App is open to; none means all.
-	AllowCIDRs []netip.Prefix
+	bounded     bool // the Entry says until when, or to which addresses, the App is open
 
-	proof proof  // empty unless the App asks for credentials and serves
-	sole  [1]any // what proof is of, if it is one alone
-
-	// Name is the App's name in the Registry, or "apps[N]" where the entry has
-	// no valid one.
-	Name string
 	// Index is the App's position in the Registry.
 	Index int
-	// Hostnames are normalized; a wildcard starts with "*.".
-	Hostnames []string
-	// SecretRef names the App's bytes; zero for an App that is invalid.
-	SecretRef SecretRef
+	// Entry is what the Registry says of the App. It is never nil, and must not be
+	// changed.
+	*Entry
 	// Detail says in words why the App does not serve, and how to fix it; empty
 	// if it does. It never holds a byte of the Secret.
 	Detail string
-	// Warnings are oddities that deny nothing.
+	// Warnings are oddities that deny nothing: those of the Entry and of the Secret.
 	Warnings []string
 	// SecretUID and SecretVersion are those of the Secret in use; empty while
 	// there is none.
 	SecretUID, SecretVersion string
 
-	injected string // secret
+	injected *string // secret; nil for nothing
 }
 
 // newApp resolves an entry against the Objects.
 func newApp(e *Entry, index int, o Objects, shared readings) *App {
 	a := &App{
-		Name:       e.Name,
-		Index:      index,
-		Hostnames:  e.Hostnames,
-		SecretRef:  e.SecretRef,
-		ExpiresAt:  e.ExpiresAt,
-		AllowCIDRs: e.AllowCIDRs,
-		Policy:     e.Policy,
-		Warnings:   e.Warnings,
+		Policy:   e.Policy,
+		bounded:  !e.ExpiresAt.IsZero() || len(e.AllowCIDRs) > 0,
+		Index:    index,
+		Entry:    e,
+		Warnings: e.Warnings,
 	}
 	if e.Err != nil {
 		a.Reason, a.Detail = ReasonAppInvalid, e.Err.Error()
@@ -133,10 +120,7 @@ func (a *App) expired(now time.Time) bool {
 
 // equal reports whether nobody could tell two Apps apart.
 func (a *App) equal(b *App) bool {
-	return a.Name == b.Name && a.Index == b.Index && slices.Equal(a.Hostnames, b.Hostnames) &&
-		a.SecretRef == b.SecretRef && a.ExpiresAt.Equal(b.ExpiresAt) &&
-		slices.Equal(a.AllowCIDRs, b.AllowCIDRs) &&
-		a.Policy.equal(b.Policy) && a.proof.equal(b.proof) && a.injected == b.injected &&
+	return a.Index == b.Index && a.Entry.equal(b.Entry) && a.proof.equal(b.proof) && a.injects(b.injected) &&
 		a.SecretReady == b.SecretReady && a.Reason == b.Reason && a.Detail == b.Detail &&
 		slices.Equal(a.Warnings, b.Warnings) &&
 		a.SecretUID == b.SecretUID && a.SecretVersion == b.SecretVersion

@@ -85,18 +85,21 @@ func TestAppsOfOneSecretAreJudgedEachByItsOwnKey(t *testing.T) {
 
 func TestAppTellsWhatTheRegistrySaysOfIt(t *testing.T) {
 	apps := open(t, app("blog", "blog.example.com"), shop.with("expiresAt", "2028-01-01T00:00:00Z"))
-	assert.Equal(t, snapshot.App{
-		Name:          "shop",
-		Index:         1,
-		Hostnames:     []string{"shop.example.com"},
-		SecretRef:     snapshot.SecretRef{Secret: snapshot.Key{Namespace: "shop", Name: "shop"}, DataKey: "token"},
-		ExpiresAt:     time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC),
-		Policy:        &snapshot.Policy{Strip: true},
-		SecretReady:   true,
-		Reason:        snapshot.ReasonAllowed,
-		SecretUID:     "uid-shop",
-		SecretVersion: "1",
-	}, *apps.At(1))
+	a := apps.At(1)
+	assert.Equal(t, 1, a.Index)
+	assert.Equal(t, snapshot.Entry{
+		Name:      "shop",
+		Hostnames: []string{"shop.example.com"},
+		SecretRef: snapshot.SecretRef{Secret: snapshot.Key{Namespace: "shop", Name: "shop"}, DataKey: "token"},
+		ExpiresAt: time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC),
+		Policy:    &snapshot.Policy{Strip: true},
+	}, *a.Entry)
+	assert.Same(t, a.Entry.Policy, a.Policy)
+	assert.True(t, a.SecretReady)
+	assert.Equal(t, snapshot.ReasonAllowed, a.Reason)
+	assert.Equal(t, "uid-shop", a.SecretUID)
+	assert.Equal(t, "1", a.SecretVersion)
+	assert.Empty(t, a.Warnings)
 	assert.Equal(t, 2, apps.Len())
 	assert.Equal(t, 2, apps.Hostnames())
 }

@@ -23,7 +23,7 @@ func (a *Apps) Len() int { return a.slots.n }
 func (a *Apps) At(position int) *App { return a.slots.at(position).app }
 
 // Hostnames returns the number of different hostnames, wildcards included.
-func (a *Apps) Hostnames() int { return len(a.index.exact) + len(a.index.wild) }
+func (a *Apps) Hostnames() int { return a.index.exact.names + a.index.wild.names }
 
 // Conflicts returns the hostnames that more than one App claims, in order, each
 // with the names of the Apps.
@@ -66,7 +66,7 @@ func (a *Apps) Lookup(host string) (*App, Reason) {
 }
 
 func (a *Apps) find(host string) (*slot, Reason) {
-	place, ok := a.index.exact[host]
+	place, ok := a.index.exact.find(host)
 	if !ok {
 		var reason Reason
 		if place, reason = a.index.findNormalized(host); reason != ReasonAllowed {

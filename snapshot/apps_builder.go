@@ -12,10 +12,10 @@ import (
 // as the Mirror does.
 type AppsBuilder struct {
 	last     *Apps
-	at       time.Time     // of last
-	referrer map[Key][]int // the Apps of a Secret
-	expiring []int         // the Apps that have an expiry, by that
-	shared   readings      // of the build that is under way
+	at       time.Time // of last
+	referrer referrers // of the Registry of last
+	expiring []int     // the Apps that have an expiry, by that
+	shared   readings  // of the build that is under way
 }
 
 // NewAppsBuilder returns a Builder of the View *Apps.
@@ -47,7 +47,7 @@ func (b *AppsBuilder) resolve(o Objects) *Apps {
 
 func (b *AppsBuilder) resolveAll(o Objects) *Apps {
 	entries := o.Registry.Entries()
-	b.referrer = make(map[Key][]int, len(entries))
+	b.referrer = newReferrers(entries)
 	b.expiring = nil
 	next := &Apps{
 		registryPresent: o.Registry.Present(),
@@ -55,14 +55,9 @@ func (b *AppsBuilder) resolveAll(o Objects) *Apps {
 		guards:          newGuards(entries),
 		slots:           newSlots(len(entries)),
 	}
-	for i := range entries {
-		e := &entries[i]
+	for i, e := range entries {
 		*next.slots.at(i) = newSlot(b.app(e, i, o))
-		if e.Err != nil {
-			continue
-		}
-		b.referrer[e.SecretRef.Secret] = append(b.referrer[e.SecretRef.Secret], i)
-		if !e.ExpiresAt.IsZero() {
+		if e.Err == nil && !e.ExpiresAt.IsZero() {
 			b.expiring = append(b.expiring, i)
 		}
 	}
@@ -80,7 +75,7 @@ func (b *AppsBuilder) resolveChanged(o Objects) *Apps {
 	next.due = due
 	resolve := func(i int) {
 		last := next.slots.at(i).app
-		app := b.app(&entries[i], i, o)
+		app := b.app(entries[i], i, o)
 		if app == last {
 			return
 		}
@@ -90,7 +85,7 @@ func (b *AppsBuilder) resolveChanged(o Objects) *Apps {
 		next.slots.replace(i, app, &b.last.slots)
 	}
 	for key := range o.Changes.Secrets {
-		for _, i := range b.referrer[key] {
+		for i := range b.referrer.of(key, entries) {
 			resolve(i)
 		}
 	}
@@ -116,7 +111,7 @@ func (b *AppsBuilder) app(e *Entry, index int, o Objects) *App {
 }
 
 // position returns how many of the expiring Apps have expired at a time.
-func (b *AppsBuilder) position(entries []Entry, now time.Time) int {
+func (b *AppsBuilder) position(entries []*Entry, now time.Time) int {
 	n, _ := slices.BinarySearchFunc(b.expiring, now, func(i int, now time.Time) int {
 		return cmp.Or(entries[i].ExpiresAt.Compare(now), -1)
 	})
@@ -125,12 +120,12 @@ func (b *AppsBuilder) position(entries []Entry, now time.Time) int {
 
 // expiredBetween returns the Apps that have expired between two times, or the other
 // way round where the clock was set back.
-func (b *AppsBuilder) expiredBetween(entries []Entry, last, now time.Time) []int {
+func (b *AppsBuilder) expiredBetween(entries []*Entry, last, now time.Time) []int {
 	from, to := b.position(entries, last), b.position(entries, now)
 	return b.expiring[min(from, to):max(from, to)]
 }
 
-func (b *AppsBuilder) nextExpiry(entries []Entry, now time.Time) time.Time {
+func (b *AppsBuilder) nextExpiry(entries []*Entry, now time.Time) time.Time {
 	if n := b.position(entries, now); n < len(b.expiring) {
 		return entries[b.expiring[n]].ExpiresAt
 	}

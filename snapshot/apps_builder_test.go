@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -158,6 +157,9 @@ func (w *world) changeRegistry() {
 			delete(w.states, key)
 		}
 	}
+	if w.oneOf(2) {
+		reg = reg.Share(w.objects.Registry)
+	}
 	w.objects = snapshot.NewObjects(w.now, reg, w.states)
 	w.changes.Registry = true
 }
@@ -247,7 +249,7 @@ func requireShared(t *testing.T, prev, next *snapshot.Apps) {
 	}
 	require.NotEqual(t, describe(prev), describe(next), "an equal View must be the same one")
 	for i := range min(prev.Len(), next.Len()) {
-		if reflect.DeepEqual(prev.At(i), next.At(i)) {
+		if assert.ObjectsAreEqual(prev.At(i), next.At(i)) {
 			require.Same(t, prev.At(i), next.At(i))
 		}
 	}

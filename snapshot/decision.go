@@ -123,6 +123,8 @@ func (d Decider) check(app *App, asOfBuild Reason, r Request) Reason {
 	switch {
 	case asOfBuild == ReasonAppInvalid, r.RequireCredentials && len(app.AnyOf) == 0:
 		return ReasonAppInvalid
+	case !app.bounded:
+		return asOfBuild
 	case !app.ExpiresAt.IsZero() && app.expired(d.Now()):
 		return ReasonAppExpired
 	case asOfBuild != ReasonAppExpired && !app.admits(r.Caller):

@@ -19,7 +19,7 @@ type Guards struct {
 
 // newGuards takes an entry that is wrong as well, as far as it could be read: its
 // callers send credentials all the same.
-func newGuards(entries []Entry) *Guards {
+func newGuards(entries []*Entry) *Guards {
 	g := &Guards{
 		headers:    make(map[string][]Place),
 		cookies:    make(map[string]struct{}),

@@ -8,46 +8,54 @@ import (
 // conflict is the place of a hostname that more than one App claims.
 const conflict int32 = -1
 
-// index finds the App of a hostname. Wildcards live in a map of their own, under
+// index finds the App of a hostname. Wildcards are in a table of their own, under
 // the name without "*.": Go's server lets "Host: *.x" through, and it must not
 // find the wildcard entry itself.
 type index struct {
-	exact, wild map[string]int32 // position of the App, or conflict
+	exact, wild hostTable        // the place is the position of the App, or conflict
 	claims      map[string][]int // who claims a hostname in conflict, by pattern
 }
 
-func newIndex(entries []Entry) index {
-	hostnames := 0
-	for i := range entries {
-		hostnames += len(entries[i].Hostnames)
+func newIndex(entries []*Entry) index {
+	var names, sizes [2]int // exact, wild
+	for _, e := range entries {
+		for _, pattern := range e.Hostnames {
+			i := 0
+			if isWild(pattern) {
+				i = 1
+			}
+			names[i]++
+			sizes[i] += len(pattern)
+		}
 	}
 	ix := index{
-		exact:  make(map[string]int32, hostnames),
-		wild:   make(map[string]int32),
+		exact:  newHostTable(names[0], sizes[0]),
+		wild:   newHostTable(names[1], sizes[1]),
 		claims: make(map[string][]int),
 	}
-	for i := range entries {
-		for _, pattern := range entries[i].Hostnames {
+	for i, e := range entries {
+		for _, pattern := range e.Hostnames {
 			ix.claim(pattern, i)
 		}
 	}
 	return ix
 }
 
+func isWild(pattern string) bool { return strings.HasPrefix(pattern, "*.") }
+
 func (ix *index) claim(pattern string, app int) {
-	names, name := ix.exact, pattern
+	names, name := &ix.exact, pattern
 	if parent, ok := strings.CutPrefix(pattern, "*."); ok {
-		names, name = ix.wild, parent
+		names, name = &ix.wild, parent
 	}
-	holder, taken := names[name]
+	place, taken := names.claim(name, int32(app))
 	switch {
 	case !taken:
-		names[name] = int32(app)
-	case holder == conflict:
+	case *place == conflict:
 		ix.claims[pattern] = append(ix.claims[pattern], app)
 	default:
-		names[name] = conflict
-		ix.claims[pattern] = []int{int(holder), app}
+		ix.claims[pattern] = []int{int(*place), app}
+		*place = conflict
 	}
 }
 
@@ -58,11 +66,11 @@ func (ix *index) findNormalized(host string) (place int32, reason Reason) {
 	if !ok {
 		return conflict, ReasonInvalidHost
 	}
-	if place, ok := ix.exact[string(name)]; ok {
+	if place, ok := ix.exact.findBytes(name); ok {
 		return place, ReasonAllowed
 	}
 	if dot := slices.Index(name, '.'); dot >= 0 {
-		if place, ok := ix.wild[string(name[dot+1:])]; ok {
+		if place, ok := ix.wild.findBytes(name[dot+1:]); ok {
 			return place, ReasonAllowed
 		}
 	}

@@ -91,8 +91,15 @@ func (a *App) injection(secret *Secret) (Reason, string) {
 	if !ok || a.Inject.At.Cookie != "" && strings.ContainsAny(value, " \",;\\") {
 		return ReasonSecretInvalid, fmt.Sprintf("secret %s: key %q: is no value that a header or cookie can carry", secret.Key(), a.Inject.DataKey)
 	}
-	a.injected = value
+	a.injected = &value
 	return ReasonAllowed, ""
+}
+
+func (a *App) injects(value *string) bool {
+	if a.injected == nil || value == nil {
+		return a.injected == value
+	}
+	return *a.injected == *value
 }
 
 // clean takes a scheme that is stored with the value for what it is, also if the
@@ -121,13 +128,13 @@ func (a *App) inject(h map[string][]string, reason Reason) {
 	if at.Cookie == "" {
 		delete(h, at.Header)
 		if reason == ReasonAllowed {
-			h[at.Header] = []string{strings.TrimSpace(at.Scheme + " " + a.injected)}
+			h[at.Header] = []string{strings.TrimSpace(at.Scheme + " " + *a.injected)}
 		}
 		return
 	}
 	at.remove(h)
 	if reason == ReasonAllowed {
 		// First, for where two have one name many take the first.
-		h["Cookie"] = []string{strings.Join(append([]string{at.Cookie + "=" + a.injected}, h["Cookie"]...), "; ")}
+		h["Cookie"] = []string{strings.Join(append([]string{at.Cookie + "=" + *a.injected}, h["Cookie"]...), "; ")}
 	}
 }

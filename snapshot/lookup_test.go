@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -260,4 +261,29 @@ func upper(random *rand.Rand, s string) string {
 		}
 	}
 	return string(b)
+}
+
+// TestEveryOneOfManyHostnamesIsFound has hostnames of every length, in an index of
+// every fill.
+func TestEveryOneOfManyHostnamesIsFound(t *testing.T) {
+	hostname := func(i int) string {
+		label := fmt.Sprintf("h%d.", i)
+		longest := label + strings.Repeat(strings.Repeat("x", 49)+".", 5)
+		return (longest + "example.com")[:max(len(label)+1, i%253)] + "y"
+	}
+	for _, n := range []int{1, 2, 3, 7, 8, 100, 819, 820, 821, 3000} {
+		hostnames := make([]string, n)
+		for i := range hostnames {
+			hostnames[i] = hostname(i)
+		}
+		apps := open(t, app("all", hostnames...), app("wild", "*.wild.example.com"))
+		require.Equal(t, n+1, apps.Hostnames())
+		for i, h := range hostnames {
+			require.Equal(t, "all: allowed", answer(apps, h))
+			require.Equal(t, "all: allowed", answer(apps, strings.ToUpper(h)))
+			require.Equal(t, "unknown_host", answer(apps, fmt.Sprintf("h%d.absent", i)))
+		}
+		require.Equal(t, "wild: allowed", answer(apps, "x.wild.example.com"))
+		require.Equal(t, "unknown_host", answer(apps, "wild.example.com"))
+	}
 }

@@ -5,15 +5,6 @@ import (
 	"time"
 )
 
-// Reference says which data keys of a Secret the Registry refers to.
-type Reference struct {
-	// All means every data key: some App names none.
-	All bool
-	// Keys are the data keys that are named, in order and without repeats. It
-	// is empty where All is set.
-	Keys []string
-}
-
 // Changes says what differs from the Objects of a Builder's last success.
 type Changes struct {
 	// All means that nothing may be reused: the Builder never succeeded.

@@ -9,26 +9,53 @@ import (
 )
 
 // proof is what the callers of one App prove themselves by: for each item of anyOf
-// a *credential.Keys, *credential.Passwords or *credential.TokenKeys.
-type proof []any
+// a *credential.Keys, *credential.Passwords or *credential.TokenKeys. It is what is one
+// alone, as in most Apps, or proofs.
+type proof struct{ by any }
+
+type proofs []any
+
+func newProof(all proofs) proof {
+	if len(all) == 1 {
+		return proof{all[0]}
+	}
+	return proof{all}
+}
+
+// of returns what an item of anyOf is proved by.
+func (p proof) of(item int) any {
+	if all, ok := p.by.(proofs); ok {
+		return all[item]
+	}
+	return p.by
+}
 
 // equal compares what was read: after a restore of the cluster other bytes may have
 // the version of those before.
 func (p proof) equal(other proof) bool {
-	return slices.EqualFunc(p, other, func(a, b any) bool {
-		switch a := a.(type) {
-		case *credential.Keys:
-			b, ok := b.(*credential.Keys)
-			return ok && a.Equal(b)
-		case *credential.Passwords:
-			b, ok := b.(*credential.Passwords)
-			return ok && a.Equal(b)
-		case *credential.TokenKeys:
-			b, ok := b.(*credential.TokenKeys)
-			return ok && a.Equal(b)
-		}
-		return false
-	})
+	all, many := p.by.(proofs)
+	if many {
+		others, ok := other.by.(proofs)
+		return ok && slices.EqualFunc(all, others, equalProof)
+	}
+	return equalProof(p.by, other.by)
+}
+
+func equalProof(a, b any) bool {
+	switch a := a.(type) {
+	case *credential.Keys:
+		b, ok := b.(*credential.Keys)
+		return ok && a.Equal(b)
+	case *credential.Passwords:
+		b, ok := b.(*credential.Passwords)
+		return ok && a.Equal(b)
+	case *credential.TokenKeys:
+		b, ok := b.(*credential.TokenKeys)
+		return ok && a.Equal(b)
+	case nil:
+		return b == nil
+	}
+	return false
 }
 
 // readProof reads what every method is proved by. One that cannot be read closes
@@ -37,7 +64,7 @@ func (a *App) readProof(secret *Secret, shared readings) (Reason, string) {
 	if len(a.AnyOf) == 0 {
 		return ReasonAllowed, ""
 	}
-	read := a.newProof()
+	read := make(proofs, len(a.AnyOf))
 	a.Warnings = slices.Clone(a.Warnings)
 	for i := range a.AnyOf {
 		m := &a.AnyOf[i]
@@ -55,16 +82,8 @@ func (a *App) readProof(secret *Secret, shared readings) (Reason, string) {
 			a.Warnings = append(a.Warnings, fmt.Sprintf("secret %s: %s", secret.Key(), w))
 		}
 	}
-	a.proof = read
+	a.proof = newProof(read)
 	return ReasonAllowed, ""
-}
-
-// newProof keeps what is one alone in the App itself.
-func (a *App) newProof() proof {
-	if len(a.AnyOf) == 1 {
-		return a.sole[:]
-	}
-	return make(proof, len(a.AnyOf))
 }
 
 // others are the data keys that other ways, and inject, read.
@@ -123,7 +142,7 @@ var refusals = [...]Reason{
 }
 
 func (d Decider) verify(a *App, i int, value string, caller Caller) (client string, result credential.Result) {
-	switch by := a.proof[i].(type) {
+	switch by := a.proof.of(i).(type) {
 	case *credential.Keys:
 		return by.Find(value, d.Now)
 	case *credential.TokenKeys:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -15,7 +14,7 @@ type Registry struct {
 	present    bool
 	uid        string
 	version    string
-	entries    []Entry
+	entries    []*Entry
 	references map[Key]Reference
 }
 
@@ -90,7 +89,6 @@ func ParseRegistry(secret *Secret) (*Registry, error) {
 	}
 	reg.entries = entries
 	refuseRepeatedNames(reg.entries)
-	packHostnames(reg.entries)
 	reg.references = collectReferences(reg.entries)
 	return reg, nil
 }
@@ -107,46 +105,60 @@ func (r *Registry) UID() string { return r.uid }
 // Version returns the Secret's resourceVersion, empty when it is absent.
 func (r *Registry) Version() string { return r.version }
 
-// Entries returns the Apps in the order of the document. The slice must not be
-// changed.
-func (r *Registry) Entries() []Entry { return r.entries }
+// Entries returns the Apps in the order of the document. Neither the slice nor what it
+// points to must be changed.
+func (r *Registry) Entries() []*Entry { return r.entries }
 
 // References returns the Secrets that the entries refer to, and which of their
 // data keys. The map must not be changed.
 func (r *Registry) References() map[Key]Reference { return r.references }
 
+// Share returns a Registry that is equal to r. Where an entry is equal to the one at the
+// same place in last, it is that one, so that Apps which stay the same keep nothing of an
+// older document beside it. last may be nil.
+func (r *Registry) Share(last *Registry) *Registry {
+	if last == nil {
+		return r
+	}
+	next := *r
+	next.entries = slices.Clone(r.entries)
+	for i := range min(len(next.entries), len(last.entries)) {
+		if last.entries[i].equal(next.entries[i]) {
+			next.entries[i] = last.entries[i]
+		}
+	}
+	return &next
+}
+
 // refuseRepeatedNames makes every entry of a repeated name wrong: nobody could
 // say which one is meant.
-func refuseRepeatedNames(entries []Entry) {
-	first := make(map[string]int, len(entries))
-	for i := range entries {
-		e := &entries[i]
-		j, seen := first[e.Name]
+func refuseRepeatedNames(entries []*Entry) {
+	first := make(map[string]*Entry, len(entries))
+	for _, e := range entries {
+		other, seen := first[e.Name]
 		if !seen {
-			first[e.Name] = i
+			first[e.Name] = e
 			continue
 		}
-		for _, repeated := range []*Entry{&entries[j], e} {
+		for _, repeated := range []*Entry{other, e} {
 			repeated.refuse(errors.New("name: more than one App has this name; rename all but one"))
 		}
 	}
 }
 
-// packHostnames puts all hostnames into one text, side by side: a request compares
-// with one of them, which is in no cache.
-func packHostnames(entries []Entry) {
-	var text strings.Builder
-	for i := range entries {
-		for _, h := range entries[i].Hostnames {
-			text.WriteString(h)
-		}
+// equal reports whether nobody could tell two entries apart.
+func (e *Entry) equal(other *Entry) bool {
+	return e == other ||
+		e.Name == other.Name && slices.Equal(e.Hostnames, other.Hostnames) && e.SecretRef == other.SecretRef &&
+			e.ExpiresAt.Equal(other.ExpiresAt) && slices.Equal(e.AllowCIDRs, other.AllowCIDRs) &&
+			e.Policy.equal(other.Policy) && text(e.Err) == text(other.Err) && slices.Equal(e.Warnings, other.Warnings)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
 	}
-	packed := text.String()
-	for i := range entries {
-		for j, h := range entries[i].Hostnames {
-			entries[i].Hostnames[j], packed = packed[:len(h)], packed[len(h):]
-		}
-	}
+	return err.Error()
 }
 
 // refuse marks an entry as wrong; the first reason stays.
@@ -155,49 +167,4 @@ func (e *Entry) refuse(err error) {
 		e.Err = err
 	}
 	e.SecretRef = SecretRef{}
-}
-
-func collectReferences(entries []Entry) map[Key]Reference {
-	refs := make(map[Key]Reference, len(entries))
-	for i := range entries {
-		if entries[i].Err == nil {
-			ref := entries[i].SecretRef
-			refs[ref.Secret] = refs[ref.Secret].with(ref.DataKey)
-			refs[ref.Secret] = refs[ref.Secret].withPolicy(entries[i].Policy)
-		}
-	}
-	for key, ref := range refs {
-		if len(ref.Keys) > 1 {
-			slices.Sort(ref.Keys)
-			ref.Keys = slices.Compact(ref.Keys)
-			refs[key] = ref
-		}
-	}
-	return refs
-}
-
-// withPolicy adds what the ways of a Policy read.
-func (r Reference) withPolicy(p *Policy) Reference {
-	for i := range p.AnyOf {
-		keys := p.AnyOf[i].dataKeys()
-		if len(keys) == 0 {
-			return Reference{All: true}
-		}
-		for _, key := range keys {
-			r = r.with(key)
-		}
-	}
-	if p.Inject != nil {
-		r = r.with(p.Inject.DataKey)
-	}
-	return r
-}
-
-// with adds a data key, be it there already or not.
-func (r Reference) with(dataKey string) Reference {
-	if r.All || dataKey == "" {
-		return Reference{All: true}
-	}
-	r.Keys = append(r.Keys, dataKey)
-	return r
 }

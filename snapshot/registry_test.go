@@ -165,3 +165,29 @@ func requireServed(t *testing.T, apps *snapshot.Apps, position int, pattern stri
 	require.Same(t, apps.At(position), found)
 	require.Equal(t, found.Reason, reason)
 }
+
+func TestEntriesThatStayTheSameAreSharedWithTheDocumentBefore(t *testing.T) {
+	blog := app("blog", "blog.example.com").with("expiresAt", "2028-01-01T00:00:00Z").with("allowCIDRs", list{"10.0.0.0/8"})
+	wrong := app("wrong", "wrong.example.com").with("quota", 1)
+	first := registry(t, shop, blog, wrong)
+	alike := registry(t, shop, blog, wrong).Share(first)
+	for i := range first.Entries() {
+		assert.Same(t, first.Entries()[i], alike.Entries()[i])
+	}
+	for what, other := range map[string]entry{
+		"hostnames":  app("blog", "b.example.com").with("expiresAt", "2028-01-01T00:00:00Z").with("allowCIDRs", list{"10.0.0.0/8"}),
+		"expiresAt":  blog.with("expiresAt", "2029-01-01T00:00:00Z"),
+		"allowCIDRs": blog.with("allowCIDRs", list{"10.0.0.0/9"}),
+		"secretRef":  blog.with("secretRef", object{"name": "other"}),
+		"anyOf":      blog.with("anyOf", list{apiKey(inHeader)}),
+		"an error":   blog.with("quota", 1),
+	} {
+		parsed := registry(t, shop, other)
+		second := parsed.Share(first)
+		assert.Same(t, first.Entries()[0], second.Entries()[0], what)
+		assert.Same(t, parsed.Entries()[1], second.Entries()[1], what)
+		assert.Len(t, second.Entries(), 2)
+		assert.Equal(t, parsed.References(), second.References())
+	}
+	assert.Same(t, first, first.Share(nil))
+}

@@ -1,8 +1,8 @@
 package snapshot
 
 import (
-	"maps"
 	"slices"
+	"strings"
 )
 
 // Secret is what the bridge keeps of one Kubernetes Secret. It is immutable and
@@ -13,8 +13,10 @@ type Secret struct {
 	version string
 	kind    string
 	inject  bool
-	data    map[string]string
+	data    []datum // by key
 }
+
+type datum struct{ key, value string }
 
 // SecretMeta is a Secret's identity, without its bytes.
 type SecretMeta struct {
@@ -33,12 +35,26 @@ type SecretMeta struct {
 // NewSecret copies data, so what the caller does to its bytes afterwards
 // changes nothing.
 func NewSecret(meta SecretMeta, data map[string][]byte) *Secret {
-	s := &Secret{key: meta.Key, uid: meta.UID, version: meta.Version, kind: meta.Type, inject: meta.MayInject}
-	s.data = make(map[string]string, len(data))
+	s := allocate(len(data))
+	s.key, s.uid, s.version, s.kind, s.inject = meta.Key, meta.UID, meta.Version, meta.Type, meta.MayInject
 	for k, v := range data {
-		s.data[k] = string(v)
+		s.data = append(s.data, datum{k, string(v)})
 	}
+	slices.SortFunc(s.data, func(a, b datum) int { return strings.Compare(a.key, b.key) })
 	return s
+}
+
+// allocate puts a value that is the only one beside the rest: most are.
+func allocate(values int) *Secret {
+	if values != 1 {
+		return &Secret{data: make([]datum, 0, values)}
+	}
+	one := new(struct {
+		Secret
+		sole [1]datum
+	})
+	one.data = one.sole[:0]
+	return &one.Secret
 }
 
 // Key returns the Secret's namespace and name.
@@ -61,13 +77,20 @@ func (s *Secret) MayInject() bool { return s.inject }
 // Value returns the bytes under a data key, as an immutable string. They are
 // secret: they must reach no log, error or metric.
 func (s *Secret) Value(dataKey string) (string, bool) {
-	v, ok := s.data[dataKey]
-	return v, ok
+	i, ok := slices.BinarySearchFunc(s.data, dataKey, func(d datum, key string) int { return strings.Compare(d.key, key) })
+	if !ok {
+		return "", false
+	}
+	return s.data[i].value, true
 }
 
 // Keys returns the names of the data keys in order.
 func (s *Secret) Keys() []string {
-	return slices.Sorted(maps.Keys(s.data))
+	keys := make([]string, len(s.data))
+	for i := range s.data {
+		keys[i] = s.data[i].key
+	}
+	return keys
 }
 
 // Len returns the number of data keys.
@@ -79,7 +102,7 @@ func (s *Secret) Equal(other *Secret) bool {
 		return s == other
 	}
 	return s.key == other.key && s.uid == other.uid && s.version == other.version &&
-		s.kind == other.kind && s.inject == other.inject && maps.Equal(s.data, other.data)
+		s.kind == other.kind && s.inject == other.inject && slices.Equal(s.data, other.data)
 }
 
 // narrow returns a Secret with only the data keys that ref names; itself if it
@@ -88,11 +111,13 @@ func (s *Secret) narrow(ref Reference) *Secret {
 	if s == nil || ref.All || s.hasOnly(ref.Keys) {
 		return s
 	}
-	n := &Secret{key: s.key, uid: s.uid, version: s.version, kind: s.kind, inject: s.inject}
-	n.data = make(map[string]string, len(ref.Keys))
+	n := allocate(len(ref.Keys))
+	data := n.data
+	*n = *s
+	n.data = data
 	for _, k := range ref.Keys {
-		if v, ok := s.data[k]; ok {
-			n.data[k] = v
+		if v, ok := s.Value(k); ok {
+			n.data = append(n.data, datum{k, v})
 		}
 	}
 	return n
@@ -102,7 +127,7 @@ func (s *Secret) narrow(ref Reference) *Secret {
 func (s *Secret) hasOnly(dataKeys []string) bool {
 	found := 0
 	for _, k := range dataKeys {
-		if _, ok := s.data[k]; ok {
+		if _, ok := s.Value(k); ok {
 			found++
 		}
 	}

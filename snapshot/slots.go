@@ -14,7 +14,7 @@ type slot struct {
 }
 
 func newSlot(app *App) slot {
-	plain := app.ExpiresAt.IsZero() && len(app.AllowCIDRs) == 0 && len(app.AnyOf) == 0
+	plain := !app.bounded && len(app.AnyOf) == 0
 	return slot{app: app, reason: app.Reason, plain: plain}
 }
 

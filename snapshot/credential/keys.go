@@ -17,10 +17,13 @@ type Keys struct {
 type digest = [sha256.Size]byte
 
 type key struct {
-	digest              digest
-	client              string
-	notBefore, notAfter time.Time // zero: not bounded
+	digest digest
+	client string
+	times  *times // nil: valid for ever, as most are
 }
+
+// times are when a key is valid; zero is not bounded.
+type times struct{ notBefore, notAfter time.Time }
 
 // fewKeys are looked through one by one, which takes less memory than a map.
 const fewKeys = 8
@@ -39,16 +42,21 @@ func (k *Keys) Find(value string, now func() time.Time) (client string, result R
 	switch {
 	case found == nil:
 		return "", Unknown
-	case found.isBounded() && !found.isValid(now()):
+	case found.times != nil && !found.times.include(now()):
 		return "", Expired
 	}
 	return found.client, Valid
 }
 
-func (k *key) isBounded() bool { return !k.notBefore.IsZero() || !k.notAfter.IsZero() }
+func (t *times) include(now time.Time) bool {
+	return !now.Before(t.notBefore) && (t.notAfter.IsZero() || now.Before(t.notAfter))
+}
 
-func (k *key) isValid(now time.Time) bool {
-	return !now.Before(k.notBefore) && (k.notAfter.IsZero() || now.Before(k.notAfter))
+func (t *times) equal(other *times) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	return t.notBefore.Equal(other.notBefore) && t.notAfter.Equal(other.notAfter)
 }
 
 func (k *Keys) find(d digest) *key {
@@ -92,7 +100,7 @@ func newKeys(n int) *Keys {
 }
 
 func (k key) equal(other key) bool {
-	return k.client == other.client && k.notBefore.Equal(other.notBefore) && k.notAfter.Equal(other.notAfter)
+	return k.client == other.client && k.times.equal(other.times)
 }
 
 func (k *Keys) makeIndex() {

@@ -89,9 +89,13 @@ func parseItem(raw []byte) (key, error) {
 	if !validClient(item.ID) {
 		return key{}, errors.New("id: is missing, or has more than letters, digits and -_.@:+")
 	}
-	k := key{digest: digest(sum), client: item.ID, notBefore: item.NotBefore.at, notAfter: item.NotAfter.at}
-	if !k.notAfter.IsZero() && !k.notBefore.Before(k.notAfter) {
+	k := key{digest: digest(sum), client: item.ID}
+	switch valid := (times{item.NotBefore.at, item.NotAfter.at}); {
+	case valid == times{}:
+	case !valid.notAfter.IsZero() && !valid.notBefore.Before(valid.notAfter):
 		return key{}, errors.New("notAfter: is not after notBefore")
+	default:
+		k.times = &valid
 	}
 	return k, nil
 }
