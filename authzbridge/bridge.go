@@ -38,8 +38,12 @@ type bridge struct {
 	tallies *tallyBuilder
 	tallied snapshot.Slot
 	metrics *metrics
-	held    atomic.Int64               // requests that wait for the first Snapshot
-	logger  atomic.Pointer[zap.Logger] // the newest of the loggers in use
+
+	versioned snapshot.Slot
+	summaries summaries
+
+	held   atomic.Int64               // requests that wait for the first Snapshot
+	logger atomic.Pointer[zap.Logger] // the newest of the loggers in use
 
 	starting sync.Mutex // guards the fields below
 	loggers  []*zap.Logger
@@ -139,8 +143,8 @@ func (p plan) connect(o *mirror.Options) (err error) {
 }
 
 func (b *bridge) register() error {
-	var slots [2]snapshot.Slot
-	for i, builder := range []snapshot.Builder{snapshot.NewAppsBuilder(), b.tallies} {
+	var slots [3]snapshot.Slot
+	for i, builder := range []snapshot.Builder{snapshot.NewAppsBuilder(), b.tallies, new(versionsBuilder)} {
 		slot, err := b.mirror.Register(builder)
 		if err != nil {
 			return err
@@ -153,7 +157,7 @@ func (b *bridge) register() error {
 		Now:    time.Now,
 		Hasher: credential.NewHasher(max(1, runtime.GOMAXPROCS(0)/2)), // all of them would delay everybody else
 	}
-	b.tallied = slots[1]
+	b.tallied, b.versioned = slots[1], slots[2]
 	return nil
 }
 

@@ -67,7 +67,10 @@ func (w *watch) asksAll(apps []watched) {
 func (w *watch) texts() map[string]string {
 	w.tb.Helper()
 	texts := map[string]string{"the answers": w.answers.String()}
-	for _, path := range []string{"/config/", "/authz_bridge/status", "/authz_bridge/ready", "/metrics"} {
+	for _, path := range []string{
+		"/config/", "/authz_bridge/status", "/authz_bridge/ready", "/metrics",
+		"/authz_bridge/apps", "/authz_bridge/apps/token", "/authz_bridge/apps/given", "/authz_bridge/explain?host=token.example.com",
+	} {
 		_, texts["the admin API's "+path] = w.get(w.admin, path)
 	}
 	_, texts["the metrics"] = w.get(w.meter, "/metrics")

@@ -17,6 +17,9 @@ type Status struct {
 	Reasons []string `json:"reasons"`
 	// Generation counts published snapshots; 0 before the first.
 	Generation uint64 `json:"generation"`
+	// Hash is of the names, UIDs and versions of the Registry and of every Secret in
+	// use: replicas with the same hash serve the same. Absent while nothing is served.
+	Hash string `json:"hash,omitempty"`
 	// BuiltAt is when the snapshot in service was built; absent before the
 	// first.
 	BuiltAt *time.Time `json:"built_at,omitempty"`
@@ -91,6 +94,12 @@ type AppWarning struct {
 
 // SecretsStatus sums the referenced Secrets up.
 type SecretsStatus struct {
+	// Total are those that Apps refer to. Present, Absent and Forbidden are of what is
+	// served.
+	Total     int `json:"total"`
+	Present   int `json:"present"`
+	Absent    int `json:"absent"`
+	Forbidden int `json:"forbidden"`
 	// Pending are those that the source has not answered for.
 	Pending int `json:"pending"`
 }
@@ -101,16 +110,19 @@ const mostProblems = 100
 func (b *bridge) status() Status {
 	st := b.mirror.Status()
 	apps, ok := snapshot.ViewAt[*snapshot.Apps](st.Snapshot, b.decider.Apps)
+	sum := b.summary(st.Snapshot)
+	sum.secrets.Pending = st.PendingSecrets
 	out := Status{
 		State:      st.State.String(),
 		Ready:      st.Ready && ok,
 		Reasons:    orEmpty(st.Reasons),
 		Generation: st.Generation,
+		Hash:       sum.hash,
 		Stale:      st.Snapshot.Stale(),
 		Registry:   registryStatus(st.Registry),
 		Source:     st.Source,
 		Apps:       appsStatus(apps),
-		Secrets:    SecretsStatus{Pending: st.PendingSecrets},
+		Secrets:    sum.secrets,
 		Degraded:   orEmpty(st.Conditions),
 		Rebuilds:   st.Rebuilds,
 		Resyncs:    st.Resyncs,
