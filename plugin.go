@@ -5,5 +5,6 @@ package plugin
 import (
 	// Each registers its modules when it is imported.
 	_ "github.com/authz-bridge/authz-bridge/authzbridge"
+	_ "github.com/authz-bridge/authz-bridge/authzbridge/command"
 	_ "github.com/authz-bridge/authz-bridge/caddyfile"
 )

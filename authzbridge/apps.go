@@ -16,9 +16,11 @@ type AppList struct {
 	// together.
 	Generation uint64 `json:"generation"`
 	Hash       string `json:"hash,omitempty"`
-	// Total counts the Apps that match, on all pages.
-	Total int        `json:"total"`
-	Apps  []AppEntry `json:"apps"`
+	// Total counts the Apps that match, on all pages, and Serving those of them that
+	// serve.
+	Total   int        `json:"total"`
+	Serving int        `json:"serving"`
+	Apps    []AppEntry `json:"apps"`
 	// Next is what to ask for as `after` to get the next page; absent on the last.
 	Next *int `json:"next,omitempty"`
 }
@@ -157,6 +159,9 @@ func (s *serving) list(q appsQuery) AppList {
 			continue
 		}
 		out.Total++
+		if app.Reason == snapshot.ReasonAllowed {
+			out.Serving++
+		}
 		switch {
 		case i <= q.after:
 		case len(out.Apps) < q.limit:

@@ -1,0 +1,486 @@
+package authzbridge_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/authz-bridge/authz-bridge/authzbridge"
+	"github.com/authz-bridge/authz-bridge/authzbridge/command"
+	"github.com/authz-bridge/authz-bridge/mirror"
+	"github.com/authz-bridge/authz-bridge/snapshot"
+)
+
+// statement is what a request is answered, which the handler, explain and lint must
+// agree about.
+type statement struct {
+	name   string
+	host   string
+	method string // GET if empty
+	path   string // "/" if empty
+	header http.Header
+	reason string
+}
+
+// told is what explain says of a request.
+func (s *statement) told(d *door) authzbridge.Explanation {
+	d.tb.Helper()
+	query := url.Values{"host": {s.host}, "client_ip": {"127.0.0.1"}}
+	if s.method != "" {
+		query.Set("method", s.method)
+	}
+	if s.path != "" {
+		query.Set("path", s.path)
+	}
+	if s.header.Get("Access-Control-Request-Method") != "" {
+		query.Set("preflight", "true")
+	}
+	return read[authzbridge.Explanation](d, "/authz_bridge/explain?"+query.Encode())
+}
+
+// done is what the handler does: the status, and the App and the reason in words.
+func (s *statement) done(d *door, header http.Header) (status int, words string) {
+	d.tb.Helper()
+	method, path := s.method, s.path
+	if method == "" {
+		method = http.MethodGet
+	}
+	if path == "" {
+		path = "/"
+	}
+	r, err := http.NewRequest(method, "http://"+d.site+path, http.NoBody)
+	require.NoError(d.tb, err)
+	r.Host = s.host
+	maps.Copy(r.Header, header)
+	response, err := d.client.Do(r)
+	require.NoError(d.tb, err)
+	defer response.Body.Close()
+	var body bytes.Buffer
+	_, err = body.ReadFrom(response.Body)
+	require.NoError(d.tb, err)
+	return response.StatusCode, body.String()
+}
+
+// holds asserts that explain says what the handler does.
+func (s *statement) holds(d *door) {
+	d.tb.Helper()
+	status, words := s.done(d, s.header)
+	app, reason, _ := strings.Cut(words, " ")
+	assert.Equal(d.tb, s.reason, reason, "%s: the handler", s.name)
+	if !isPreflight(s.header) && len(s.header) > 0 {
+		// Without its credentials it is another request, which explain tells of.
+		status, words = s.done(d, nil)
+		app, reason, _ = strings.Cut(words, " ")
+	}
+	e := s.told(d)
+	assert.Equal(d.tb, reason, e.Reason, s.name)
+	if e.Status == 0 {
+		assert.Equal(d.tb, "allow", e.Outcome, s.name)
+		assert.Equal(d.tb, http.StatusOK, status, s.name)
+	} else {
+		assert.Equal(d.tb, status, e.Status, s.name)
+	}
+	assert.NotEmpty(d.tb, e.Remedy, s.name)
+	assert.NotEmpty(d.tb, e.Step, s.name)
+	if e.App == nil {
+		assert.Empty(d.tb, app, s.name)
+	} else {
+		assert.Equal(d.tb, app, e.App.Name, s.name)
+	}
+	if s.reason == "public" {
+		assert.True(d.tb, e.Public, s.name)
+	}
+	if reason == "credentials_missing" {
+		assert.NotEmpty(d.tb, e.App.Asks.AnyOf, s.name)
+		assert.False(d.tb, e.Public, s.name)
+	}
+}
+
+func isPreflight(h http.Header) bool { return h.Get("Access-Control-Request-Method") != "" }
+
+// truths are a Registry, and the Secrets that it refers to.
+type truths struct {
+	apps       []string
+	secrets    map[string]string // manifests without their heads, by name
+	statements []statement
+}
+
+func (u *truths) app(entry string) { u.apps = append(u.apps, entry) }
+
+func (u *truths) state(name, host, reason string) {
+	u.statements = append(u.statements, statement{name: name, host: host, reason: reason})
+}
+
+// write writes the Registry as people do, so that its lines are those of the file.
+func (u *truths) write(k *desk) {
+	k.tb.Helper()
+	for name, rest := range u.secrets {
+		k.write(name, "apiVersion: v1\nkind: Secret\nmetadata: {namespace: town, name: "+name+labelsIn(rest))
+	}
+	text := strings.ReplaceAll(strings.TrimSpace(document(u.apps...)), "\n", "\n    ")
+	k.write("registry", "apiVersion: v1\nkind: Secret\nmetadata: {namespace: town, name: registry}\nstringData:\n  registry.yaml: |\n    "+text+"\n")
+}
+
+// labelsIn ends the metadata of a manifest.
+func labelsIn(rest string) string {
+	if rest, ok := strings.CutPrefix(rest, "labelled\n"); ok {
+		return ", labels: {" + snapshot.InjectLabel + ": \"true\"}}\n" + rest
+	}
+	return "}\n" + rest
+}
+
+func stringData(data map[string]string) string {
+	var b strings.Builder
+	b.WriteString("stringData:\n")
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		fmt.Fprintf(&b, "  %s: %q\n", key, data[key])
+	}
+	return b.String()
+}
+
+// allTruths have every reason that Apps of one Registry can have at one time.
+func allTruths(t *testing.T) *truths {
+	t.Helper()
+	u := &truths{secrets: map[string]string{"good": stringData(someToken())}}
+	const good = "\nsecretRef: {name: good, key: token}"
+	u.ofHosts(good)
+	u.ofEntries(good)
+	u.ofSecrets()
+	u.ofCredentials(t)
+	return u
+}
+
+func (u *truths) ofHosts(good string) {
+	u.app("name: open\nhostnames: [open.example.com, '*.wild.example.com', bücher.example]" + good)
+	u.state("open by hostname", "open.example.com", "allowed")
+	u.state("by a wildcard", "any.wild.example.com", "allowed")
+	u.state("the wildcard is one label", "a.b.wild.example.com", "unknown_host")
+	u.state("in another case, with a port", "OPEN.Example.com:8080", "allowed")
+	u.state("IDNA", "xn--bcher-kva.example", "allowed")
+	u.state("of no App", "nobody.example.com", "unknown_host")
+	u.state("no hostname", "bad..example.com", "invalid_host")
+	u.app("name: first\nhostnames: [first.example.com, shared.example.com, '*.shared.example.com']" + good)
+	u.app("name: second\nhostnames:\n- SHARED.example.com.\n- '*.shared.example.com'" + good)
+	u.state("claimed twice", "shared.example.com", "host_conflict")
+	u.state("a wildcard that is claimed twice", "x.shared.example.com", "host_conflict")
+	u.state("the others of an App in conflict", "first.example.com", "allowed")
+}
+
+func (u *truths) ofEntries(good string) {
+	for name, entry := range map[string]string{
+		"unknown-field": "name: unknown-field\nunheard: of" + good,
+		"bad-host":      "name: bad-host" + good, // gets a second hostname below
+		"no-secret":     "name: no-secret",
+		"bad-secret":    "name: bad-secret\nsecretRef: {name: Bad}",
+		"no-way":        "name: no-way\nanyOf: []" + good,
+		"two-kinds":     "name: two-kinds\nanyOf:\n- basic: {}\n  jwt: {}" + good,
+		"odd-place":     "name: odd-place\nanyOf:\n- apiKey:\n    from:\n    - header: Accept" + good,
+		"odd-type":      "name: odd-type\nsecretRef: good",
+		"odd-public":    "name: odd-public" + good + byKey + "\npublic: [{path: /a/../b}]",
+		"late":          "name: late\nexpiresAt: tomorrow" + good,
+		"odd-cidr":      "name: odd-cidr\nallowCIDRs: [10.0.0.1/8]" + good,
+		"bad-name":      "name: Bad_Name" + good,
+	} {
+		hostnames := "\nhostnames: [" + name + ".example.com]"
+		if name == "bad-host" {
+			hostnames = "\nhostnames:\n- " + name + ".example.com\n- 'bad host'"
+		}
+		u.app(entry + hostnames)
+		u.state("an entry with "+name, name+".example.com", "app_invalid")
+	}
+	u.app("name: twice\nhostnames: [twice.example.com]" + good)
+	u.app("name: twice\nhostnames: [again.example.com]" + good)
+	u.state("a name that is there twice", "twice.example.com", "app_invalid")
+	u.app("name: expired\nhostnames: [expired.example.com]\nexpiresAt: 2020-01-01T00:00:00Z" + good)
+	u.state("expired", "expired.example.com", "app_expired")
+	u.app("name: lost\nhostnames: [lost.example.com]\nexpiresAt: 2020-01-01T00:00:00Z\nsecretRef: {name: nowhere}")
+	u.state("expired, and the Secret is gone", "lost.example.com", "app_expired")
+	u.app("name: elsewhere\nhostnames: [elsewhere.example.com]\nallowCIDRs: [10.0.0.0/8, '2001:db8::/32']\nsecretRef: {name: nowhere}")
+	u.state("from another address, and the Secret is gone", "elsewhere.example.com", "address_denied")
+	u.app("name: here\nhostnames: [here.example.com]\nallowCIDRs: [127.0.0.0/8]" + good)
+	u.state("from this address", "here.example.com", "allowed")
+}
+
+func (u *truths) ofSecrets() {
+	for _, c := range []struct{ name, secret, rest, reason string }{
+		{"nowhere", "", "\nsecretRef: {name: nowhere}", "secret_absent"},
+		{"keyless", stringData(someToken()), "\nsecretRef: {name: keyless, key: other}", "secret_key_absent"},
+		{"hollow", "type: Opaque\n", "\nsecretRef: {name: hollow}", "secret_key_absent"},
+		{"wayless", stringData(someToken()), "\nsecretRef: {name: wayless, key: token}\nanyOf:\n- basic: {key: auth}", "secret_key_absent"},
+		{"blank", stringData(clients("")), "\nsecretRef: {name: blank, key: token}", "secret_invalid"},
+		{"doubtful", stringData(map[string]string{"token": "a", "other": "b"}), "\nsecretRef: {name: doubtful}" + byKey, "secret_invalid"},
+		{"weak", stringData(map[string]string{"auth": "alice:plain"}), "\nsecretRef: {name: weak, key: auth}\nanyOf:\n- basic: {}", "secret_invalid"},
+		{
+			"unlabelled", stringData(map[string]string{"token": "a", "up": "b"}),
+			"\nsecretRef: {name: unlabelled, key: token}\ninject: {header: Authorization, key: up}" + byKey, "secret_invalid",
+		},
+		{
+			"unlabelled-no", "labelled\n" + stringData(map[string]string{"token": "a"}),
+			"\nsecretRef: {name: unlabelled-no, key: token}\ninject: {header: Authorization, key: up}" + byKey, "secret_key_absent",
+		},
+		{"refused", "data:\n  token: '%'\n", "\nsecretRef: {name: refused}", "secret_forbidden"},
+	} {
+		if c.secret != "" {
+			u.secrets[c.name] = c.secret
+		}
+		u.app("name: " + c.name + "\nhostnames: [" + c.name + ".example.com]" + c.rest)
+		u.state("the Secret is "+c.name, c.name+".example.com", c.reason)
+	}
+}
+
+func (u *truths) ofCredentials(t *testing.T) {
+	t.Helper()
+	signer := newIssuer(t, "RS256", firstIssuer)
+	u.secrets["keys"] = stringData(clients(keyset(keyItem("alice", "right", ""), keyItem("bob", "late", `,"notAfter":"2020-01-01T00:00:00Z"`))))
+	u.secrets["tokens"] = stringData(clients(jwksOf(signer)))
+	u.secrets["users"] = stringData(map[string]string{"auth": passwordLine(t, "alice", "pw")})
+	u.secrets["slow"] = stringData(clients("alice:" + slowHash))
+	u.app("name: keys\nhostnames: [keys.example.com]\nsecretRef: {name: keys, key: token}" + byKey +
+		"\npreflight: pass\npublic: [{path: /healthz}, {path: '/static/*', methods: [POST]}]")
+	u.app("name: tokens\nhostnames: [tokens.example.com]\nsecretRef: {name: tokens, key: token}\nanyOf: " + byToken("RS256", ", claims: {team: [web]}"))
+	u.app("name: users\nhostnames: [users.example.com]\nsecretRef: {name: users, key: auth}\nanyOf: [{basic: {}}]")
+	u.app("name: slow\nhostnames: [slow.example.com]\nsecretRef: {name: slow, key: token}\nanyOf: [{basic: {}}]")
+	u.app("name: shut\nhostnames: [shut.example.com]\nsecretRef: {name: nowhere, key: token}" + byKey + "\npublic: [{path: /healthz}]")
+	preflight := http.Header{"Origin": {"https://a.example"}, "Access-Control-Request-Method": {"PUT"}}
+	u.statements = append(
+		u.statements,
+		statement{name: "without credentials", host: "keys.example.com", reason: "credentials_missing"},
+		statement{name: "a wrong key", host: "keys.example.com", header: asKey("wrong"), reason: "credentials_invalid"},
+		statement{name: "a key twice", host: "keys.example.com", header: http.Header{"X-Api-Key": {"right", "right"}}, reason: "credentials_invalid"},
+		statement{name: "an expired key", host: "keys.example.com", header: asKey("late"), reason: "credentials_expired"},
+		statement{name: "the right key", host: "keys.example.com", header: asKey("right"), reason: "allowed"},
+		statement{name: "a token of another team", host: "tokens.example.com", header: asBearer(signer.token(claimMap{"team": "ops"})), reason: "claims_denied"},
+		statement{name: "a right password", host: "users.example.com", header: asBasic("alice:pw"), reason: "allowed"},
+		statement{name: "a public path", host: "keys.example.com", path: "/healthz", reason: "public"},
+		statement{name: "below a public path", host: "keys.example.com", method: http.MethodPost, path: "/static/a?b=c", reason: "public"},
+		statement{name: "a public path by another method", host: "keys.example.com", path: "/static/a", reason: "credentials_missing"},
+		statement{name: "a path around a public one", host: "keys.example.com", path: "/static/../healthz", reason: "credentials_missing"},
+		statement{name: "a public path in escapes", host: "keys.example.com", path: "/%68ealthz", reason: "credentials_missing"},
+		statement{name: "a public path, and the Secret is gone", host: "shut.example.com", path: "/healthz", reason: "secret_absent"},
+		statement{name: "a preflight that passes", host: "keys.example.com", method: http.MethodOptions, header: preflight, reason: "preflight"},
+		statement{name: "a preflight that does not", host: "users.example.com", method: http.MethodOptions, header: preflight, reason: "credentials_missing"},
+		statement{name: "what is no preflight", host: "keys.example.com", method: http.MethodOptions, reason: "credentials_missing"},
+	)
+}
+
+// truthful starts a door that answers with the App and the reason.
+func truthful(t *testing.T, option string) *door {
+	t.Helper()
+	d := newDoor(t, option)
+	d.answer = "{http.authz_bridge.app} {http.authz_bridge.reason}"
+	d.errors = `respond "{http.authz_bridge.app} {http.authz_bridge.reason}" {err.status_code}`
+	require.NoError(t, d.load())
+	return d
+}
+
+// lint runs the command.
+func (k *desk) lint() command.Report {
+	k.tb.Helper()
+	var out, errs bytes.Buffer
+	code := command.Run([]string{"lint", filepath.Join(k.manifests, "registry.yaml"), "--secrets", k.manifests, "--json"}, &out, &errs)
+	require.Contains(k.tb, []int{command.ExitFine, command.ExitTrouble}, code, errs.String())
+	var report command.Report
+	require.NoError(k.tb, json.Unmarshal(out.Bytes(), &report), out.String())
+	return report
+}
+
+func TestExplainAndLintTellTheTruthOfTheHandler(t *testing.T) {
+	k, u := newDesk(t), allTruths(t)
+	u.write(k)
+	d := truthful(t, filesOption(k.manifests))
+	d.becomes("open.example.com", http.StatusOK)
+	for i := range u.statements {
+		u.statements[i].holds(d)
+	}
+	assert.GreaterOrEqual(t, len(u.statements), 40)
+	u.assertAllReasons(t, d)
+
+	t.Log("lint finds the very Apps that do not serve, for the very reasons")
+	report := k.lint()
+	running := d.apps("reason=!allowed&limit=1000")
+	want, got := make(map[string]string), make(map[string]string)
+	for _, app := range running.Apps {
+		want[app.Name] = app.Reason + ": " + app.Detail
+	}
+	conflicts := make(map[string]int)
+	for _, p := range report.Problems {
+		switch p.Reason {
+		case "host_conflict":
+			conflicts[p.App]++
+		case "source_invalid":
+			assert.Contains(t, p.File, "refused.yaml")
+		case "warning":
+			t.Errorf("no warning was asked for: %+v", p)
+		default:
+			got[p.App] = p.Reason + ": " + strings.TrimSuffix(p.Detail, "; remove the App, or set a later time")
+		}
+	}
+	assert.Equal(t, want, got)
+	assert.Equal(t, map[string]int{"first": 2, "second": 2}, conflicts)
+	assert.Equal(t, running.Total, report.Apps-report.Serving)
+	u.assertLines(t, k, report)
+}
+
+// assertAllReasons drives what takes more than one request, and counts.
+func (u *truths) assertAllReasons(t *testing.T, d *door) {
+	t.Helper()
+	f := startFlood(d, "slow.example.com", "wrong", 300)
+	(&statement{name: "in a flood", host: "slow.example.com", reason: "credentials_missing"}).holds(d)
+	f.end()
+	_, metrics := d.get(d.meter, "/metrics")
+	for _, reason := range snapshot.Reasons() {
+		switch reason {
+		case snapshot.ReasonUnsynced, snapshot.ReasonStale, snapshot.ReasonPending:
+			continue // of tests below
+		}
+		assert.Regexp(t, `(?m)^authz_bridge_decisions_total\{app="[^"]*",reason="`+reason.String()+`"\} [1-9]`, metrics)
+	}
+}
+
+// assertLines looks that each line is one of the App's own.
+func (u *truths) assertLines(t *testing.T, k *desk, report command.Report) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(k.manifests, "registry.yaml"))
+	require.NoError(t, err)
+	lines := strings.Split(string(text), "\n")
+	begins := regexpLines(lines, "    - name: ")
+	for _, p := range report.Problems {
+		if p.Reason == "source_invalid" {
+			continue
+		}
+		require.Positive(t, p.Line, "%+v", p)
+		begin := begins[p.Line-1]
+		if strings.HasPrefix(p.App, "apps[") {
+			assert.Equal(t, "    - name: Bad_Name", lines[begin])
+			continue
+		}
+		assert.Equal(t, "    - name: "+p.App, lines[begin], "%s:%d: %s", p.File, p.Line, p.Detail)
+	}
+	for app, want := range map[string]string{
+		"unknown-field": "unheard: of",
+		"bad-host":      "- 'bad host'",
+		"bad-secret":    "secretRef: {name: Bad}",
+		"odd-place":     "- header: Accept",
+		"odd-cidr":      "allowCIDRs: [10.0.0.1/8]",
+		"late":          "expiresAt: tomorrow",
+		"nowhere":       "secretRef: {name: nowhere}",
+		"wayless":       "- basic: {key: auth}",
+		"weak":          "- basic: {}",
+		"expired":       "expiresAt: 2020-01-01T00:00:00Z",
+	} {
+		at := slices.IndexFunc(report.Problems, func(p command.Problem) bool { return p.App == app })
+		require.GreaterOrEqual(t, at, 0, app)
+		assert.Equal(t, want, strings.TrimSpace(lines[report.Problems[at].Line-1]), app)
+	}
+}
+
+// regexpLines returns for each line the last one that begins so.
+func regexpLines(lines []string, prefix string) []int {
+	begins, last := make([]int, len(lines)), 0
+	for i, line := range lines {
+		if strings.HasPrefix(line, prefix) {
+			last = i
+		}
+		begins[i] = last
+	}
+	return begins
+}
+
+func TestExplainAndLintTellOfWhatCannotBeRead(t *testing.T) {
+	k := newDesk(t)
+	k.write("registry", "apiVersion: v1\nkind: Secret\nmetadata: {namespace: town, name: registry}\nstringData:\n  registry.yaml: |\n    version: 1\n    apps: [\n")
+	d := truthful(t, filesOption(k.manifests))
+	d.degraded("RegistryMalformed", true)
+	(&statement{name: "a malformed Registry", host: "open.example.com", reason: "unsynced"}).holds(d)
+	e := (&statement{host: "open.example.com"}).told(d)
+	assert.Contains(t, e.Detail, "malformed")
+	report := k.lint()
+	require.Len(t, report.Problems, 1)
+	assert.Equal(t, "registry_malformed", report.Problems[0].Reason)
+	assert.Equal(t, 7, report.Problems[0].Line)
+	require.NoError(t, caddy.Stop())
+
+	t.Log("a manifest that was never read may define any Secret")
+	u := &truths{secrets: map[string]string{"good": stringData(someToken())}}
+	u.app("name: open\nhostnames: [open.example.com]\nsecretRef: {name: good}")
+	u.app("name: waits\nhostnames: [waits.example.com]\nsecretRef: {name: nowhere}")
+	u.write(k)
+	k.write("torn", "kind: Secret\nmetadata: [half")
+	require.NoError(t, d.load())
+	d.becomes("open.example.com", http.StatusOK)
+	(&statement{name: "pending", host: "waits.example.com", reason: "pending"}).holds(d)
+	report = k.lint()
+	require.Len(t, report.Problems, 2)
+	assert.Equal(t, []string{"pending", "source_invalid"}, []string{report.Problems[0].Reason, report.Problems[1].Reason})
+	assert.Equal(t, filepath.Join(k.manifests, "torn.yaml"), report.Problems[1].File)
+	assert.Positive(t, report.Problems[1].Line)
+
+	t.Log("no Registry, and one without Apps")
+	require.NoError(t, os.Remove(filepath.Join(k.manifests, "torn.yaml")))
+	require.NoError(t, os.Remove(filepath.Join(k.manifests, "registry.yaml")))
+	d.becomes("open.example.com", http.StatusForbidden)
+	s := &statement{name: "no Registry", host: "open.example.com", reason: "unknown_host"}
+	s.holds(d)
+	assert.Contains(t, s.told(d).Detail, "does not exist")
+}
+
+func TestExplainTellsOfWhatIsStale(t *testing.T) {
+	k := newDesk(t)
+	k.secret("registry", "registry.yaml", document(app("open", "open.example.com")))
+	k.secret("open", "token", "placeholder")
+	d := truthful(t, k.option())
+	d.becomes("open.example.com", http.StatusOK)
+	d.writes(1)
+	require.NoError(t, caddy.Stop())
+	k.rewrite(func(c *mirror.Contents) { c.Validated = time.Now().Add(5*time.Second - 5*time.Minute) })
+	k.write("registry", "kind: Secret\nmetadata: [half")
+	d.option = k.option() + "\nmax_age 5m"
+	require.NoError(t, d.load())
+	d.becomes("open.example.com", http.StatusServiceUnavailable)
+	s := &statement{name: "stale", host: "open.example.com", reason: "stale"}
+	s.holds(d)
+	assert.Contains(t, s.told(d).Detail, "max_age 5m0s")
+}
+
+func TestExplainTakesRequireCredentialsAndTheAddressIntoAccount(t *testing.T) {
+	k := newDesk(t)
+	u := &truths{secrets: map[string]string{"good": stringData(someToken())}}
+	u.app("name: open\nhostnames: [open.example.com]\nsecretRef: {name: good}")
+	u.app("name: corner\nhostnames: [corner.example.com]\nsecretRef: {name: good}\nallowCIDRs: [127.0.0.0/8, 10.0.0.0/8]")
+	u.write(k)
+	d := truthful(t, filesOption(k.manifests))
+	d.becomes("open.example.com", http.StatusOK)
+	explain := func(query string) authzbridge.Explanation {
+		return read[authzbridge.Explanation](d, "/authz_bridge/explain?"+query)
+	}
+	assert.Equal(t, "allowed", explain("host=open.example.com").Reason)
+	e := explain("host=open.example.com&require_credentials=true")
+	assert.Equal(t, "app_invalid", e.Reason)
+	assert.Contains(t, e.Detail, "require_credentials")
+	e = explain("host=corner.example.com")
+	assert.Equal(t, "address_denied", e.Reason, "no address is no address of the App's")
+	assert.Contains(t, e.Detail, "127.0.0.0/8, 10.0.0.0/8")
+	assert.Equal(t, "allowed", explain("host=corner.example.com&client_ip=10.1.2.3").Reason)
+	assert.Equal(t, "allowed", explain("host=corner.example.com&client_ip=::ffff:10.1.2.3").Reason)
+	assert.Equal(t, "address_denied", explain("host=corner.example.com&client_ip=192.0.2.1").Reason)
+
+	d.inside = "require_credentials"
+	require.NoError(t, d.load())
+	assert.Equal(t, http.StatusServiceUnavailable, d.status("open.example.com"), "what was explained")
+	before := d.metric(`authz_bridge_decisions_total{app="open",reason="allowed"}`)
+	explain("host=open.example.com")
+	assert.Equal(t, before, d.metric(`authz_bridge_decisions_total{app="open",reason="allowed"}`), "an explanation is no decision")
+}
