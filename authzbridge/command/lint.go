@@ -286,6 +286,9 @@ func (l *linter) locate(line int) (file string, at int, inside string) {
 	case line > 0:
 		return l.path, l.at, fmt.Sprintf("%s:%d", strings.TrimSuffix(l.dataKey, ".gz"), line)
 	}
+	if packed {
+		return l.path, l.at, ""
+	}
 	return l.path, max(l.at, l.first), ""
 }
 
@@ -317,7 +320,7 @@ func (l *linter) lineOf(words string) (int, string) {
 		offset, _ := strconv.Atoi(found[1])
 		return 1 + bytes.Count(l.text[:min(offset, len(l.text))], []byte{'\n'}), words
 	}
-	return l.root().blame(words).line, words
+	return l.root().blame(words).line, strings.TrimPrefix(words, "yaml: ")
 }
 
 var fileAndLine = regexp.MustCompile(`^([^:]+):(\d+): `)

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// columns is the width of a terminal, which nothing that is printed exceeds.
+// columns is the width of a terminal. Only a word of its own that is wider exceeds it,
+// such as a path: broken, it could not be copied.
 const columns = 80
 
 // page prints for people.
@@ -48,7 +49,7 @@ func (p *page) line(format string, args ...any) {
 	fmt.Fprintln(p.to, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// wrap breaks text into lines. A word that is wider than a line is broken.
+// wrap breaks text into lines, between words.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -60,11 +61,6 @@ func wrap(text string, width int) []string {
 		}
 		if line != "" {
 			lines = append(lines, line)
-		}
-		for utf8.RuneCountInString(word) > width {
-			runes := []rune(word)
-			lines = append(lines, string(runes[:width]))
-			word = string(runes[width:])
 		}
 		line = word
 	}

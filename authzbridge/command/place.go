@@ -161,8 +161,8 @@ func (p *place) descend(path string) *place {
 }
 
 var (
-	leadingPath = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_/-]+|\[\d+\])*):? `)
-	oddField    = regexp.MustCompile(`(?:unknown|duplicate) field "([^"]+)"`)
+	leadingPath = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_/-]+|\[\d+\])*): `)
+	oddField    = regexp.MustCompile(`^(?:unknown|duplicate) field "([^"]+)"`)
 	quotedItem  = regexp.MustCompile(`^"(?:[^"\\]|\\.)*"`)
 	namedKey    = regexp.MustCompile(`another in (anyOf\[\d+\]|inject\.key|secretRef\.key)`)
 )
