@@ -48,6 +48,7 @@ type App struct {
 	logger  *zap.Logger
 	bridge  *bridge
 	release func()
+	stage   *stage
 }
 
 const (
@@ -91,6 +92,9 @@ func (a *App) Provision(ctx caddy.Context) error {
 	}
 	a.bridge, a.release, err = acquireBridge(key, plan, a.logger)
 	if err != nil {
+		return err
+	}
+	if a.stage, err = newStage(ctx, a.bridge); err != nil {
 		return err
 	}
 	return a.bridge.metrics.register(ctx.GetMetricsRegistry())
@@ -168,13 +172,17 @@ func (a *App) Start() error {
 	return a.bridge.start(a.logger)
 }
 
-// Stop does nothing: the next configuration may go on with the Mirror. Cleanup
-// gives it up.
-func (a *App) Stop() error { return nil }
+// Stop ends the events of this configuration. The next one may go on with the
+// Mirror; Cleanup gives it up.
+func (a *App) Stop() error {
+	a.bridge.announcer.drop(a.stage)
+	return nil
+}
 
 // Cleanup stops the Mirror unless another configuration uses it.
 func (a *App) Cleanup() error {
 	if a.release != nil {
+		a.bridge.announcer.drop(a.stage)
 		a.bridge.drop(a.logger)
 		a.release()
 	}

@@ -41,6 +41,7 @@ type bridge struct {
 
 	versioned snapshot.Slot
 	summaries summaries
+	announcer *announcer
 
 	held   atomic.Int64               // requests that wait for the first Snapshot
 	logger atomic.Pointer[zap.Logger] // the newest of the loggers in use
@@ -108,12 +109,15 @@ func newBridge(p plan, logger *zap.Logger) (*bridge, error) {
 	b := &bridge{tallies: newTallyBuilder()}
 	b.metrics = newMetrics(b)
 	b.logger.Store(logger)
+	relayed := newRelay(&b.logger)
+	b.announcer = newAnnouncer(relayed)
 	options := mirror.Options{
 		Registry:       p.registry,
 		StartupTimeout: p.startupTimeout,
 		MaxAge:         p.maxAge,
-		Logger:         newRelay(&b.logger),
+		Logger:         relayed,
 		Observer:       b.metrics,
+		OnCondition:    b.announcer.condition,
 	}
 	if err := p.connect(&options); err != nil {
 		b.failure, options.Source, options.Cache = err, noSource{}, nil
@@ -125,6 +129,8 @@ func newBridge(p plan, logger *zap.Logger) (*bridge, error) {
 	if err := b.register(); err != nil {
 		return nil, err
 	}
+	b.announcer.apps = b.decider.Apps
+	b.mirror.OnPublish(b.announcer.published)
 	return b, nil
 }
 
@@ -171,6 +177,7 @@ func (b *bridge) start(logger *zap.Logger) error {
 		return b.failure
 	}
 	b.started = true
+	go b.announcer.run()
 	return b.mirror.Start()
 }
 
@@ -189,6 +196,7 @@ func (b *bridge) drop(logger *zap.Logger) {
 // configuration that goes, so while some may be held for the first Snapshot the
 // Mirror goes on without it, for as long as they are.
 func (b *bridge) Destruct() error {
+	b.announcer.end()
 	if !b.isWaiting() {
 		b.mirror.Stop()
 		return nil

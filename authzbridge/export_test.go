@@ -3,6 +3,7 @@ package authzbridge
 import (
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
@@ -38,3 +39,13 @@ func CurrentApps() (*snapshot.Apps, bool) {
 
 // NewTallyBuilder makes the Builder of the counters, for the benchmark that weighs them.
 func NewTallyBuilder() snapshot.Builder { return newTallyBuilder() }
+
+// TellCondition has the running configuration's events told that a condition began.
+func TellCondition(c mirror.Condition) error {
+	b, err := configuredBridge(caddy.ActiveContext())
+	if err != nil {
+		return err
+	}
+	b.announcer.condition(c, true)
+	return nil
+}

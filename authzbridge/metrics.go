@@ -94,6 +94,7 @@ var (
 	cacheDesc      = desc("cache_writes_total", "Attempts to store the cache, by result: success or failure.", "result")
 	cacheTimeDesc  = desc("cache_last_write_timestamp_seconds", "When the cache was last stored; 0 for never in this process.")
 	hashesDesc     = desc("password_hashes_total", "Password hashes computed. A right one is remembered (but for {SHA}, which costs nothing), so a steep rise is a flood.")
+	eventsDesc     = desc("events_dropped_total", "Events that were not told because a subscriber did not keep up.")
 	degradedDesc   = desc("degraded", "1 for each reason for which the Mirror is degraded now.", "reason")
 )
 
@@ -104,7 +105,7 @@ type gauges bridge
 
 // Describe implements prometheus.Collector.
 func (*gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc, hashesDesc, ageDesc, contactDesc, validatedDesc, cacheDesc, cacheTimeDesc} {
+	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc, hashesDesc, ageDesc, contactDesc, validatedDesc, cacheDesc, cacheTimeDesc, eventsDesc} {
 		out <- d
 	}
 }
@@ -116,6 +117,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	ready, _ := (*bridge)(g).ready()
 	c.counter(rebuildsDesc, float64(g.mirror.Rebuilds()))
 	c.counter(hashesDesc, float64(g.decider.Hasher.Hashed()))
+	c.counter(eventsDesc, float64(g.announcer.dropped.Load()))
 	c.gauge(generationDesc, float64(s.Generation()))
 	c.gauge(readyDesc, oneIf(ready))
 	for _, state := range snapshot.States() {

@@ -74,9 +74,18 @@ type conditionKey struct {
 
 // conditions is the set of what is out of order now.
 type conditions struct {
+	told func(c Condition, began bool)
+
 	mu     sync.Mutex // guards the fields below
 	active map[conditionKey]Condition
 	lost   map[string]int // attempts in a row without contact, by watch
+}
+
+func newConditions(told func(c Condition, began bool)) conditions {
+	if told == nil {
+		told = func(Condition, bool) {}
+	}
+	return conditions{told: told}
 }
 
 // raise reports whether the condition is new or says something new.
@@ -100,6 +109,9 @@ func (c *conditions) raiseLocked(kind ConditionType, subject, message string) bo
 		next.Since = old.Since
 	}
 	c.active[key] = next
+	if !known {
+		c.told(next, true)
+	}
 	return true
 }
 
@@ -112,8 +124,11 @@ func (c *conditions) clear(kind ConditionType, subject string) bool {
 
 func (c *conditions) clearLocked(kind ConditionType, subject string) bool {
 	key := conditionKey{kind, subject}
-	_, known := c.active[key]
+	old, known := c.active[key]
 	delete(c.active, key)
+	if known {
+		c.told(old, false)
+	}
 	return known
 }
 

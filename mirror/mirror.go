@@ -36,6 +36,10 @@ type Options struct {
 	Logger *zap.Logger
 	// Observer is told what happens, for metrics. Default: none.
 	Observer Observer
+	// OnCondition is called when a condition begins and when it ends, in order, by
+	// goroutines of the Mirror, which wait for it: it must return at once and must not
+	// call the Mirror. Default: none.
+	OnCondition func(c Condition, began bool)
 }
 
 // Mirror is the long-lived owner of a Source, the rebuild loop and the published
@@ -86,16 +90,17 @@ func New(o Options) (*Mirror, error) {
 		return nil, errors.New("mirror: registry is not the namespace and name of a Secret")
 	}
 	m := &Mirror{
-		registry: o.Registry,
-		source:   o.Source,
-		observer: o.Observer,
-		logger:   o.Logger,
-		inbox:    newInbox(),
-		maxAge:   o.MaxAge,
-		ages:     newAges(),
-		first:    make(chan struct{}),
-		isLive:   make(chan struct{}),
-		stopped:  make(chan struct{}),
+		registry:   o.Registry,
+		source:     o.Source,
+		observer:   o.Observer,
+		logger:     o.Logger,
+		inbox:      newInbox(),
+		maxAge:     o.MaxAge,
+		ages:       newAges(),
+		conditions: newConditions(o.OnCondition),
+		first:      make(chan struct{}),
+		isLive:     make(chan struct{}),
+		stopped:    make(chan struct{}),
 	}
 	if m.observer == nil {
 		m.observer = silent{}
