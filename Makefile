@@ -8,6 +8,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 MODULE := github.com/authz-bridge/authz-bridge
 CLUSTER := testdata/cluster
+DEPLOY := testdata/deploy
 
 # As Caddy's own releases are built: without databases for its internal CA.
 BUILD_FLAGS := -trimpath -ldflags '-s -w' -tags nobadger,nomysql,nopgx
@@ -88,6 +89,8 @@ cluster: build ## start a real API server with the quickstart's objects, in .clu
 test: ## run all tests with the race detector and a real API server
 	@echo '== API server of the tests (built once, then cached)'
 	go run ./mirror/kube/kubetest/up -build
+	@echo '== kustomize and Prometheus for the tests (compiled once, then cached)'
+	cd $(DEPLOY) && go build ./...
 	@echo '== tests (the first results come when all is compiled for the race detector)'
 	go test -race -p $(PARALLEL) -timeout $(TEST_TIMEOUT) ./...
 
@@ -98,17 +101,19 @@ lint: $(TOOLS)/built ## check format, vet, golangci-lint, go.mod files and shell
 	@echo '== go.mod and go.sum'
 	go mod tidy -diff
 	cd $(CLUSTER) && go mod tidy -diff
+	cd $(DEPLOY) && go mod tidy -diff
 	@echo '== gofumpt'
-	@files="$$($(TOOLS)/gofumpt -l . $(CLUSTER))"; \
+	@files="$$($(TOOLS)/gofumpt -l . $(CLUSTER) $(DEPLOY))"; \
 	if [[ -n "$$files" ]]; then echo "not formatted; run make format:"; echo "$$files"; exit 1; fi
 	@echo '== go vet'
 	go vet ./...
+	cd $(DEPLOY) && go vet ./...
 	@echo '== golangci-lint'
 	$(TOOLS)/golangci-lint run --timeout $(LINT_TIMEOUT) ./...
 
 .PHONY: format
 format: $(TOOLS)/built ## format all Go files
-	$(TOOLS)/gofumpt -w . $(CLUSTER)
+	$(TOOLS)/gofumpt -w . $(CLUSTER) $(DEPLOY)
 	$(TOOLS)/golangci-lint fmt
 
 .PHONY: soak

@@ -33,7 +33,7 @@ func manifestNames(tb testing.TB) []string {
 	require.NoError(tb, err)
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != "kustomization.yaml" {
+		if !entry.IsDir() && entry.Name() != "kustomization.yaml" {
 			names = append(names, entry.Name())
 		}
 	}
