@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -12,27 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCaddyfileOfTheConfigMapAdaptsWithoutWarnings(t *testing.T) {
-	tests := []struct {
-		name      string
-		caddyfile string
-	}{
-		{name: "as deployed, for rbac.yaml", caddyfile: readCaddyfile(t)},
-		{name: "with the cache of its comment", caddyfile: uncomment(t, readCaddyfile(t), "cache ")},
-		{name: "with the scope of its comment, for rbac-namespaces.yaml", caddyfile: withScopeNamespaces(t)},
+func TestCaddyfilesOfTheOverlaysAdaptWithoutWarnings(t *testing.T) {
+	for _, overlay := range overlays() {
+		for _, variable := range readDeployment(t, overlay).Spec.Template.Spec.Containers[0].Env {
+			t.Setenv(variable.Name, variable.Value)
+		}
+		caddyfile := readCaddyfile(t, overlay)
+		t.Run(overlay, func(t *testing.T) { adapt(t, caddyfile) })
+		t.Run(overlay+" with the cache of the comment", func(t *testing.T) { adapt(t, uncomment(t, caddyfile, "cache ")) })
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			adapt(t, test.caddyfile)
-		})
-	}
-}
-
-// withScopeNamespaces is what a reader gets who removes the comment signs from
-// the source in the Caddyfile.
-func withScopeNamespaces(tb testing.TB) string {
-	tb.Helper()
-	return uncomment(tb, readCaddyfile(tb), "source kubernetes ")
 }
 
 // uncomment removes the comment signs of a block, from the line that begins with
@@ -44,14 +31,6 @@ func uncomment(tb testing.TB, text, begin string) string {
 	block, after, found := strings.Cut(begin+rest, "\t\t# }")
 	require.True(tb, found, begin)
 	return before + "\t\t" + strings.ReplaceAll(block, "\t\t# ", "\t\t") + "\t\t}" + after
-}
-
-// scopeInTheComment is the line that goes with rbac-namespaces.yaml.
-func scopeInTheComment(tb testing.TB) string {
-	tb.Helper()
-	match := regexp.MustCompile(`# \t(scope .+)\n`).FindStringSubmatch(readCaddyfile(tb))
-	require.NotNil(tb, match)
-	return match[1]
 }
 
 // replaceEach replaces pairs of old and new, and asks that each old one occurs.

@@ -17,7 +17,7 @@ func TestDockerfileBuildsWithTheGoVersionOfTheModule(t *testing.T) {
 
 func TestDockerfileRunsAsTheUserOfTheDeployment(t *testing.T) {
 	assert.Equal(t, "65532", firstMatch(t, "Dockerfile", `(?m)^USER (\d+):\d+$`))
-	assert.Equal(t, int64(65532), *readDeployment(t).Spec.Template.Spec.SecurityContext.RunAsUser)
+	assert.Equal(t, int64(65532), *readDeployment(t, cluster).Spec.Template.Spec.SecurityContext.RunAsUser)
 }
 
 func firstMatch(tb testing.TB, path, pattern string) string {

@@ -11,18 +11,18 @@ import (
 )
 
 func TestPodThatNeverSawTheAPIServerIsAliveAndNotReady(t *testing.T) {
-	pod := runPod(t, kubeconfigOfADeadServer(t), "scope cluster")
+	pod := runPod(t, kubeconfigOfADeadServer(t), cluster)
 	assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.LivenessProbe)))
 	assert.Equal(t, http.StatusServiceUnavailable, pod.status(t, pod.probe(pod.container.ReadinessProbe)))
 	assert.Equal(t, http.StatusServiceUnavailable, pod.status(t, pod.probe(pod.container.StartupProbe)))
 }
 
 func TestMetricsAreWhereTheAnnotationsSay(t *testing.T) {
-	annotations := readDeployment(t).Spec.Template.Annotations
+	annotations := readDeployment(t, cluster).Spec.Template.Annotations
 	require.Equal(t, "true", annotations["prometheus.io/scrape"])
 	require.Equal(t, "9090", annotations["prometheus.io/port"])
 
-	pod := runPod(t, kubeconfigOfADeadServer(t), "scope cluster")
+	pod := runPod(t, kubeconfigOfADeadServer(t), cluster)
 	health := pod.addresses["health"]
 	assert.Equal(t, http.StatusOK, pod.status(t, question{address: health, host: health, path: annotations["prometheus.io/path"]}))
 }
@@ -30,6 +30,6 @@ func TestMetricsAreWhereTheAnnotationsSay(t *testing.T) {
 // kubeconfigOfADeadServer names an address where connections are refused.
 func kubeconfigOfADeadServer(tb testing.TB) string {
 	tb.Helper()
-	cluster := kubetest.Shared(tb)
-	return cluster.KubeconfigVia(tb, cluster.Admin(), freeAddress(tb))
+	c := kubetest.Shared(tb)
+	return c.KubeconfigVia(tb, c.Admin(), freeAddress(tb))
 }

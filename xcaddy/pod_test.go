@@ -27,21 +27,23 @@ type pod struct {
 	client    *http.Client
 }
 
-// runPod changes no more of the Caddyfile than where it listens, where the
-// cluster is and what of it is read, and what would outlast the test.
-func runPod(tb testing.TB, kubeconfig, scope string) *pod {
+// runPod has the environment of an overlay, and changes no more of the Caddyfile than
+// where it listens, where the cluster is, and what would outlast the test.
+func runPod(tb testing.TB, kubeconfig, overlay string) *pod {
 	tb.Helper()
 	p := &pod{
-		container: readDeployment(tb).Spec.Template.Spec.Containers[0],
+		container: readDeployment(tb, overlay).Spec.Template.Spec.Containers[0],
 		addresses: map[string]string{},
 		client:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: podTimeout},
 	}
-	source := fmt.Sprintf("\t\tsource kubernetes {\n\t\t\tkubeconfig %s\n\t\t\t%s\n\t\t}\n", kubeconfig, scope)
+	for _, variable := range p.container.Env {
+		tb.Setenv(variable.Name, variable.Value)
+	}
 	local := fmt.Sprintf("admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n", tb.TempDir())
-	caddyfile := replaceEach(tb, readCaddyfile(tb),
+	caddyfile := replaceEach(tb, readCaddyfile(tb, overlay),
 		"admin localhost:2019\n", local,
 		"shutdown_delay 5s\n", "shutdown_delay 1ms\n",
-		"registry authz-bridge/registry\n", "registry authz-bridge/registry\n"+source,
+		"source kubernetes {\n", "source kubernetes {\n\t\t\tkubeconfig "+kubeconfig+"\n",
 	)
 	for _, port := range p.container.Ports {
 		address := freeAddress(tb)

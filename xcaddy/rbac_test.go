@@ -22,10 +22,10 @@ const (
 )
 
 // asAccount returns a client with the token of a service account.
-func asAccount(tb testing.TB, cluster *kubetest.Cluster, name string) kubernetes.Interface {
+func asAccount(tb testing.TB, c *kubetest.Cluster, name string) kubernetes.Interface {
 	tb.Helper()
-	token := cluster.ServiceAccountToken(tb, namespace, name)
-	client, err := kubernetes.NewForConfig(cluster.TokenUser(token))
+	token := c.ServiceAccountToken(tb, namespace, name)
+	client, err := kubernetes.NewForConfig(c.TokenUser(token))
 	require.NoError(tb, err)
 	return client
 }
@@ -40,12 +40,19 @@ var (
 	}
 )
 
+// readSecret is the least that lets one Secret be watched.
+func readSecret(name string) authorizationv1.ResourceRule {
+	return authorizationv1.ResourceRule{
+		Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{name},
+	}
+}
+
 // assertRights asks the API server for all that the account may do and another
 // account may not, once the roles have reached its authorizer.
-func assertRights(tb testing.TB, cluster *kubetest.Cluster, want []authorizationv1.ResourceRule, namespaces ...string) {
+func assertRights(tb testing.TB, c *kubetest.Cluster, want []authorizationv1.ResourceRule, namespaces ...string) {
 	tb.Helper()
-	account := asAccount(tb, cluster, serviceAccount)
-	bystander := asAccount(tb, cluster, "bystander")
+	account := asAccount(tb, c, serviceAccount)
+	bystander := asAccount(tb, c, "bystander")
 	for _, name := range namespaces {
 		everyone := rules(tb, bystander, name)
 		var own []authorizationv1.ResourceRule

@@ -13,22 +13,22 @@ import (
 	"github.com/authz-bridge/authz-bridge/mirror/kube/kubetest"
 )
 
-func TestScopeCluster(t *testing.T) {
-	cluster := deployedCluster(t, "rbac.yaml")
+func TestOverlayCluster(t *testing.T) {
+	c := deployedCluster(t, cluster)
 
 	t.Run("may read Secrets everywhere and nothing else", func(t *testing.T) {
-		assertRights(t, cluster, []authorizationv1.ResourceRule{readSecrets, tellClusters}, namespace, "shop", "kube-system")
-		account := asAccount(t, cluster, serviceAccount)
+		assertRights(t, c, []authorizationv1.ResourceRule{readSecrets, tellClusters}, namespace, "shop", "kube-system")
+		account := asAccount(t, c, serviceAccount)
 		assertListsAndWatches(t, account, metav1.NamespaceAll)
 		assertForbidsAllElse(t, account, "shop")
 	})
 	t.Run("serves the example with these rights", func(t *testing.T) {
-		assertServesTheExample(t, cluster, "scope cluster")
+		assertServesTheExample(t, c, cluster)
 	})
 	t.Run("is alive, ready and serving without the API server that it had", func(t *testing.T) {
-		pod := runPod(t, accountKubeconfig(t, cluster), "scope cluster")
+		pod := runPod(t, accountKubeconfig(t, c), cluster)
 		pod.await(t, http.StatusOK, pod.probe(pod.container.StartupProbe))
-		require.NoError(t, cluster.KillAPIServer())
+		require.NoError(t, c.KillAPIServer())
 
 		assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.LivenessProbe)))
 		assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.ReadinessProbe)))
@@ -36,12 +36,12 @@ func TestScopeCluster(t *testing.T) {
 	})
 }
 
-func TestScopeNamespaces(t *testing.T) {
-	cluster := deployedCluster(t, "rbac-namespaces.yaml")
+func TestOverlayNamespaces(t *testing.T) {
+	c := deployedCluster(t, namespaces)
 
 	t.Run("may read Secrets there and nothing else", func(t *testing.T) {
-		assertRights(t, cluster, []authorizationv1.ResourceRule{readSecrets}, namespace, "shop")
-		account := asAccount(t, cluster, serviceAccount)
+		assertRights(t, c, []authorizationv1.ResourceRule{readSecrets}, namespace, "shop")
+		account := asAccount(t, c, serviceAccount)
 		for _, name := range []string{namespace, "shop"} {
 			assertListsAndWatches(t, account, name)
 			assertForbidsAllElse(t, account, name)
@@ -52,26 +52,52 @@ func TestScopeNamespaces(t *testing.T) {
 		}
 	})
 	t.Run("serves the example with these rights", func(t *testing.T) {
-		assertServesTheExample(t, cluster, scopeInTheComment(t))
+		assertServesTheExample(t, c, namespaces)
+	})
+}
+
+func TestOverlayLeastPrivilege(t *testing.T) {
+	c := deployedCluster(t, leastPrivilege)
+
+	t.Run("may read the Registry and the Secrets of Apps, and nothing else", func(t *testing.T) {
+		assertRights(t, c, []authorizationv1.ResourceRule{readSecret("registry")}, namespace)
+		assertRights(t, c, []authorizationv1.ResourceRule{readSecret("shop-clients")}, "shop")
+		assertRights(t, c, nil, "kube-system", metav1.NamespaceDefault)
+		account := asAccount(t, c, serviceAccount)
+		for _, name := range []string{namespace, "shop", metav1.NamespaceAll} {
+			assertForbidsAllElse(t, account, name)
+			for _, selector := range []string{"", "metadata.name=other"} {
+				options := metav1.ListOptions{FieldSelector: selector}
+				_, err := account.CoreV1().Secrets(name).List(t.Context(), options)
+				assert.True(t, apierrors.IsForbidden(err), "list %q in %q: %v", selector, name, err)
+				_, err = account.CoreV1().Secrets(name).Watch(t.Context(), options)
+				assert.True(t, apierrors.IsForbidden(err), "watch %q in %q: %v", selector, name, err)
+			}
+		}
+		_, err := account.CoreV1().Secrets("shop").Get(t.Context(), "shop-clients", metav1.GetOptions{})
+		assert.True(t, apierrors.IsForbidden(err), "not even get: %v", err)
+	})
+	t.Run("serves the example with these rights", func(t *testing.T) {
+		assertServesTheExample(t, c, leastPrivilege)
 	})
 }
 
 // deployedCluster starts a cluster of the test's own, as the rights that
-// another test deploys must not be there.
-func deployedCluster(tb testing.TB, rbac string) *kubetest.Cluster {
+// another test deploys must not be there, and applies an overlay to it.
+func deployedCluster(tb testing.TB, overlay string) *kubetest.Cluster {
 	tb.Helper()
-	cluster, err := kubetest.Start(kubetest.Options{})
+	c, err := kubetest.Start(kubetest.Options{})
 	require.NoError(tb, err)
-	tb.Cleanup(func() { assert.NoError(tb, cluster.Stop()) })
-	applyNamespaces(tb, cluster)
-	applyManifests(tb, cluster, "serviceaccount.yaml", rbac)
-	return cluster
+	tb.Cleanup(func() { assert.NoError(tb, c.Stop()) })
+	applyNamespaces(tb, c, overlay)
+	apply(tb, c, build(tb, overlay))
+	return c
 }
 
-func assertServesTheExample(t *testing.T, cluster *kubetest.Cluster, scope string) {
+func assertServesTheExample(t *testing.T, c *kubetest.Cluster, overlay string) {
 	t.Helper()
-	applyManifests(t, cluster, "example-registry.yaml", "example-app-secret.yaml")
-	pod := runPod(t, accountKubeconfig(t, cluster), scope)
+	applyExample(t, c)
+	pod := runPod(t, accountKubeconfig(t, c), overlay)
 
 	pod.await(t, http.StatusOK, pod.probe(pod.container.StartupProbe))
 	assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.ReadinessProbe)))
@@ -79,15 +105,15 @@ func assertServesTheExample(t *testing.T, cluster *kubetest.Cluster, scope strin
 	assert.Equal(t, http.StatusOK, pod.status(t, pod.request("shop.example.com")))
 	assert.Equal(t, http.StatusForbidden, pod.status(t, pod.request("nobody.example.com")))
 
-	cluster.DeleteSecret(t, "shop", "shop-clients")
+	c.DeleteSecret(t, "shop", "shop-clients")
 	pod.await(t, http.StatusServiceUnavailable, pod.request("shop.example.com"))
-	applyManifests(t, cluster, "example-app-secret.yaml")
+	applyExample(t, c)
 	pod.await(t, http.StatusOK, pod.request("shop.example.com"))
 }
 
 // accountKubeconfig is what the Pod has of its ServiceAccount.
-func accountKubeconfig(tb testing.TB, cluster *kubetest.Cluster) string {
+func accountKubeconfig(tb testing.TB, c *kubetest.Cluster) string {
 	tb.Helper()
-	token := cluster.ServiceAccountToken(tb, namespace, serviceAccount)
-	return cluster.Kubeconfig(tb, cluster.TokenUser(token))
+	token := c.ServiceAccountToken(tb, namespace, serviceAccount)
+	return c.Kubeconfig(tb, c.TokenUser(token))
 }
