@@ -49,8 +49,8 @@ type Explanation struct {
 // explainParameters are those of the query, in the order in which they are told.
 var explainParameters = []string{"host", "method", "path", "client_ip", "preflight", "require_credentials"}
 
-// question is a request that nobody sent.
-type question struct {
+// supposed is a request that nobody sent.
+type supposed struct {
 	host, method, path string
 	url                *url.URL
 	clientIP           netip.Addr
@@ -58,12 +58,12 @@ type question struct {
 	requireCredentials bool
 }
 
-func readQuestion(r *http.Request) (question, error) {
+func readSupposed(r *http.Request) (supposed, error) {
 	values, err := parameters(r, explainParameters...)
 	if err != nil {
-		return question{}, err
+		return supposed{}, err
 	}
-	q := question{method: http.MethodGet, path: "/"}
+	q := supposed{method: http.MethodGet, path: "/"}
 	var ok bool
 	if q.host, ok = values["host"]; !ok {
 		return q, badRequest("host: missing; write /authz_bridge/explain?host=<hostname>")
@@ -106,8 +106,8 @@ func boolean(values map[string]string, name string) (bool, error) {
 	return b, nil
 }
 
-// request is the question as the Decider sees it.
-func (q *question) request() snapshot.Request {
+// request is what is supposed as the Decider sees it.
+func (q *supposed) request() snapshot.Request {
 	header := http.Header{}
 	if q.preflight {
 		header["Origin"] = []string{"https://origin.invalid"}
@@ -133,7 +133,7 @@ func (n nobody) Addr() (netip.Addr, bool) { return n.addr, n.addr.IsValid() }
 func (nobody) Gone() <-chan struct{} { return nil }
 
 func serveExplain(b *bridge, r *http.Request) (int, any, error) {
-	q, err := readQuestion(r)
+	q, err := readSupposed(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -141,7 +141,7 @@ func serveExplain(b *bridge, r *http.Request) (int, any, error) {
 }
 
 // explain decides as the handler does. The decision counts nowhere.
-func (b *bridge) explain(q question) Explanation {
+func (b *bridge) explain(q supposed) Explanation {
 	s := b.mirror.Current()
 	request := q.request()
 	d := b.decider.Decide(s, request)

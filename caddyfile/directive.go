@@ -14,6 +14,10 @@ func init() {
 	// A probe knows no hostname and has no credential, and takes a redirect for a
 	// yes: what asks for one or answers with one may not come before.
 	httpcaddyfile.RegisterDirectiveOrder("authz_bridge_ready", httpcaddyfile.Before, "redir")
+	httpcaddyfile.RegisterDirective("authz_bridge_verify", parseVerify)
+	// Another proxy takes 200 for a yes, whoever says so: only a probe, whose directive
+	// is registered first, is answered before.
+	httpcaddyfile.RegisterDirectiveOrder("authz_bridge_verify", httpcaddyfile.Before, "redir")
 }
 
 // parseHandler sets up the handler from a directive. Syntax:

@@ -26,6 +26,9 @@ type Request struct {
 	Before Decision
 	// RequireCredentials makes an App that asks for none invalid.
 	RequireCredentials bool
+	// NoInject makes an App invalid that gives bytes of its own to the app behind: it is
+	// somebody else who sends the request on.
+	NoInject bool
 }
 
 // Caller tells who sends a request. Its methods are called only for an App that
@@ -121,7 +124,7 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 // wrong with the App's Secret.
 func (d Decider) check(app *App, asOfBuild Reason, r Request) Reason {
 	switch {
-	case asOfBuild == ReasonAppInvalid, r.RequireCredentials && len(app.AnyOf) == 0:
+	case asOfBuild == ReasonAppInvalid, r.RequireCredentials && len(app.AnyOf) == 0, r.NoInject && app.Inject != nil:
 		return ReasonAppInvalid
 	case !app.bounded:
 		return asOfBuild

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"testing"
 
@@ -325,6 +326,18 @@ func TestAnAppWithoutCredentialsIsInvalidWhereTheyAreRequired(t *testing.T) {
 	apps := build(t, snapshot.NewObjects(start, reg, nil))
 	d := decider(start).Decide(publish(apps), snapshot.Request{Host: "shop.example.com", RequireCredentials: true})
 	assert.Equal(t, snapshot.ReasonAppInvalid, d.Reason, "before the address and the Secret")
+}
+
+func TestAnAppThatInjectsIsInvalidWhereNothingCanBeInjected(t *testing.T) {
+	injecting := shop.with("anyOf", list{apiKey(inHeader)}).with("public", list{object{"path": "/open"}}).
+		with("inject", object{"header": "Authorization", "key": "up"})
+	apps := publish(labelled(t, true, injecting, map[string][]byte{"token": []byte("a"), "up": []byte("b")}))
+	for path, want := range map[string]snapshot.Reason{"/": snapshot.ReasonAllowed, "/open": snapshot.ReasonPublic} {
+		r := snapshot.Request{Host: "shop.example.com", Method: "GET", URL: &url.URL{Path: path}, Header: headers{"X-Api-Key": {"a"}}}
+		assert.Equal(t, want, decider(start).Decide(apps, r).Reason, path)
+		r.NoInject = true
+		assert.Equal(t, snapshot.ReasonAppInvalid, decider(start).Decide(apps, r).Reason, path)
+	}
 }
 
 func TestAliasesOfKeyHeadersAreRemoved(t *testing.T) {
