@@ -91,6 +91,7 @@ test: ## run all tests with the race detector and a real API server
 	go run ./mirror/kube/kubetest/up -build
 	@echo '== kustomize and Prometheus for the tests (compiled once, then cached)'
 	cd $(DEPLOY) && go build ./...
+	@PATH="$$PATH:/usr/sbin" command -v "$${NGINX:-nginx}" >/dev/null || echo '== no nginx here: the tests that run it are skipped'
 	@echo '== tests (the first results come when all is compiled for the race detector)'
 	go test -race -p $(PARALLEL) -timeout $(TEST_TIMEOUT) ./...
 
