@@ -122,6 +122,8 @@ var rewriting = confusableSet(
 	"X-Override-Url", "X-Forwarded-Uri", "X-Forwarded-Url", "X-Forwarded-Path", "X-Forwarded-Method",
 	"X-Envoy-Original-Path", "X-Http-Path-Override",
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
+	// Some take these for a part of the path, and cut it off.
+	"Script-Name", "X-Script-Name", "X-Forwarded-Script-Name", "X-Forwarded-Prefix", "X-Forwarded-Pathbase", "Path-Info",
 )
 
 func confusableSet(names ...string) map[string]struct{} {

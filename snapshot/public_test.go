@@ -99,6 +99,7 @@ func TestOnlyAPathThatEverybodyTakesForTheSameIsPublic(t *testing.T) {
 	for _, name := range []string{
 		"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Http-Method-Override", "X-Http-Method", "X-Method-Override",
 		"X_Original_URL", "X_Original_Url", "X.Original.Url", "x-original-url", "X-Forwarded-Uri", "X-Envoy-Original-Path",
+		"SCRIPT_NAME", "X-Script-Name", "X-Forwarded-Prefix", "PATH_INFO",
 	} {
 		assert.Equal(t, snapshot.ReasonCredentialsMissing, visit(t, apps, "GET", "/healthz", http.Header{name: {"/admin"}}), name)
 	}

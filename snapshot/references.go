@@ -41,7 +41,7 @@ func (shared keyLists) list(dataKeys []string) []string {
 	text := strings.Join(dataKeys, between)
 	known, ok := shared[text]
 	if !ok {
-		known = slices.Clip(dataKeys)
+		known = slices.Clip(slices.Clone(dataKeys)) // without what it was cut out of, and without room
 		shared[text] = known
 	}
 	return known

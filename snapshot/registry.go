@@ -113,18 +113,26 @@ func (r *Registry) Entries() []*Entry { return r.entries }
 // data keys. The map must not be changed.
 func (r *Registry) References() map[Key]Reference { return r.references }
 
-// Share returns a Registry that is equal to r. Where an entry is equal to the one at the
-// same place in last, it is that one, so that Apps which stay the same keep nothing of an
-// older document beside it. last may be nil.
+// Share returns a Registry that is equal to r, in which what is equal to something in last
+// is that: an entry at the same place, and a Policy. So Apps which stay the same keep
+// nothing of an older document beside it, and those that change still share what most
+// are written alike. last may be nil.
 func (r *Registry) Share(last *Registry) *Registry {
 	if last == nil {
 		return r
 	}
 	next := *r
 	next.entries = slices.Clone(r.entries)
-	for i := range min(len(next.entries), len(last.entries)) {
-		if last.entries[i].equal(next.entries[i]) {
+	known := newKnownPolicies(last)
+	for i, e := range next.entries {
+		if i < len(last.entries) && last.entries[i].equal(e) {
 			next.entries[i] = last.entries[i]
+			continue
+		}
+		if p := known.find(e.Policy); p != e.Policy {
+			shared := *e
+			shared.Policy = p
+			next.entries[i] = &shared
 		}
 	}
 	return &next

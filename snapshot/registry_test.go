@@ -191,3 +191,18 @@ func TestEntriesThatStayTheSameAreSharedWithTheDocumentBefore(t *testing.T) {
 	}
 	assert.Same(t, first, first.Share(nil))
 }
+
+func TestAppsThatChangeShareThePolicyOfTheDocumentBefore(t *testing.T) {
+	alike := func(name, host string) entry { return app(name, host).with("anyOf", list{apiKey(inHeader)}) }
+	first := registry(t, alike("a", "a.example.com"), alike("b", "b.example.com"))
+	second := registry(t, alike("a", "other.example.com"), alike("b", "b.example.com"), alike("c", "c.example.com")).Share(first)
+	policy := first.Entries()[0].Policy
+	for _, e := range second.Entries() {
+		assert.Same(t, policy, e.Policy, e.Name)
+	}
+	assert.Equal(t, []string{"other.example.com"}, second.Entries()[0].Hostnames)
+
+	third := registry(t, app("a", "a.example.com").with("anyOf", list{apiKey(inBearer)})).Share(second)
+	assert.NotSame(t, policy, third.Entries()[0].Policy)
+	assert.Equal(t, registry(t, app("a", "a.example.com").with("anyOf", list{apiKey(inBearer)})).Entries(), third.Entries())
+}

@@ -10,9 +10,9 @@ import (
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
-// deniedPatience is how long a watch of one Secret that was in sync may be without
-// the right to be. It is short enough that what is open by it closes before everybody's
-// Apps do, at the least max_age.
+// deniedPatience is how long what is open by a watch of one Secret stays so once the
+// watch is denied. It is short enough that this closes before everybody's Apps do, at
+// the least max_age.
 const deniedPatience = 2 * time.Minute
 
 // area is the handler of one watch of the scope: the referenced Secrets that it
@@ -49,11 +49,12 @@ func (a *area) enter(key snapshot.Key, states map[snapshot.Key]snapshot.SecretSt
 
 // set keeps count of what is open by the watch.
 func (a *area) set(e *entry, next entry) {
-	if e.status == snapshot.SecretPresent {
-		a.open.Add(-1)
-	}
-	if next.status == snapshot.SecretPresent {
+	was, is := e.status == snapshot.SecretPresent, next.status == snapshot.SecretPresent
+	switch {
+	case is && !was:
 		a.open.Add(1)
+	case was && !is:
+		a.open.Add(-1)
 	}
 	*e = next
 }
@@ -174,11 +175,10 @@ func (a *area) failed(f mirror.Failure) {
 	}
 }
 
-// isOutOfPatience reports whether a watch of one Secret has been denied for too long
-// without a break.
+// isOutOfPatience reports whether a watch of one Secret is denied and has not recovered
+// for too long since it first was. An attempt that is lost meanwhile changes nothing.
 func (a *area) isOutOfPatience(kind mirror.FailureKind) bool {
 	if kind != mirror.FailureForbidden || a.target.name == "" || !a.synced {
-		a.since = time.Time{}
 		return false
 	}
 	if a.since.IsZero() {

@@ -1,6 +1,10 @@
 package kube
 
-import "github.com/authz-bridge/authz-bridge/mirror"
+import (
+	"fmt"
+
+	"github.com/authz-bridge/authz-bridge/mirror"
+)
 
 // commonTitle names the watches of single Secrets together.
 const commonTitle = "secrets by name"
@@ -21,6 +25,7 @@ func (c *common) fail(a *area, f mirror.Failure, sink mirror.Sink) {
 		c.speaker = a
 	}
 	if c.speaker == a {
+		f.Detail = fmt.Sprintf("%s, of %d: %s", a.target.title, len(c.failing), f.Detail)
 		sink.Failed(commonTitle, f)
 	}
 }

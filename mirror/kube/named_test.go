@@ -101,10 +101,10 @@ func TestWhatAllNamedWatchesHaveInCommonIsToldByOne(t *testing.T) {
 		d.named(name).failed(noReply)
 	}
 	d.named("b").failed(later)
-	assert.Equal(t, []mirror.Failure{noReply}, d.failures[commonTitle])
+	assert.Equal(t, []mirror.Failure{{Kind: mirror.FailureContact, Detail: "secret shop/a, of 1: refused"}}, d.failures[commonTitle])
 	d.named("a").recovered()
 	d.named("c").failed(later)
-	assert.Equal(t, []mirror.Failure{noReply, later}, d.failures[commonTitle], "another speaks when the one that did is well")
+	assert.Equal(t, "secret shop/c, of 2: later", d.failures[commonTitle][1].Detail, "another speaks when the one that did is well")
 	d.reference("a", "b")
 	assert.Zero(t, d.recoveries[commonTitle])
 	d.named("b").recovered()
@@ -149,11 +149,12 @@ func TestNamedWatchWhoseRightsAreTakenAway(t *testing.T) {
 		d.named("a").failed(mayNot)
 		assert.Equal(t, "5", d.token("a"))
 	})
-	run("is not told from an API server that is gone meanwhile", func(t *testing.T, d *desk) {
-		d.named("a").failed(noReply)
+	run("is forbidden though an attempt is lost meanwhile, which tells nothing", func(t *testing.T, d *desk) {
 		time.Sleep(time.Minute)
-		d.named("a").failed(mayNot)
+		d.named("a").failed(noReply)
 		assert.Equal(t, "5", d.token("a"))
+		d.named("a").failed(mayNot)
+		assert.Equal(t, snapshot.Forbidden("may not"), d.states[shopKey("a")])
 		assert.Equal(t, 1, d.recoveries[commonTitle])
 	})
 }
