@@ -49,3 +49,9 @@ func TellCondition(c mirror.Condition) error {
 	b.announcer.condition(c, true)
 	return nil
 }
+
+// SummaryOf returns what the admin API tells of Apps and of the Objects beside them.
+func SummaryOf(apps *snapshot.Apps, o snapshot.Objects) (hash string, secrets SecretsStatus) {
+	sum := summarize(1, apps, &versions{o})
+	return sum.hash, sum.secrets
+}

@@ -1,13 +1,11 @@
 package authzbridge
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/authz-bridge/authz-bridge/snapshot"
@@ -59,20 +57,29 @@ func (v *versions) registry() *snapshot.Registry {
 	return v.objects.Registry
 }
 
-// of returns the version that an App is served from. The App says it itself: while
-// its Builder fails the Objects are newer than what is served.
+// of returns the version that an App is served from.
 func (v *versions) of(app *snapshot.App) SecretVersion {
 	ref := app.SecretRef
-	out := SecretVersion{Namespace: ref.Secret.Namespace, Name: ref.Secret.Name, Key: ref.DataKey, UID: app.SecretUID, Version: app.SecretVersion}
-	status := v.objects.Secret(ref.Secret).Status
-	switch {
-	case out.UID != "" || out.Version != "":
-		status = snapshot.SecretPresent
-	case status == snapshot.SecretPresent:
-		status = snapshot.SecretPending // it is there, and not in use yet
+	return SecretVersion{
+		Namespace: ref.Secret.Namespace,
+		Name:      ref.Secret.Name,
+		Key:       ref.DataKey,
+		Status:    statusNames[v.status(app)],
+		UID:       app.SecretUID,
+		Version:   app.SecretVersion,
 	}
-	out.Status = statusNames[status]
-	return out
+}
+
+// status is that of what an App is served from. The App says itself what that is: while
+// its Builder fails the Objects are newer.
+func (v *versions) status(app *snapshot.App) snapshot.SecretStatus {
+	if app.SecretUID != "" || app.SecretVersion != "" {
+		return snapshot.SecretPresent
+	}
+	if status := v.objects.Secret(app.SecretRef.Secret).Status; status != snapshot.SecretPresent {
+		return status
+	}
+	return snapshot.SecretPending // it is there, and not in use yet
 }
 
 // summary is what all versions of a Snapshot come to.
@@ -104,62 +111,70 @@ func (b *bridge) summary(s *snapshot.Snapshot) summary {
 	return b.summaries.last
 }
 
+// inUse is one Secret.
+type inUse struct {
+	key          snapshot.Key
+	status       snapshot.SecretStatus
+	uid, version string
+}
+
 // summarize goes through the Apps, of which several may have one Secret.
 func summarize(generation uint64, apps *snapshot.Apps, of *versions) summary {
-	all := make(map[snapshot.Key]SecretVersion)
+	all := make([]inUse, 0, apps.Len())
 	for i := range apps.Len() {
 		if app := apps.At(i); app.Reason != snapshot.ReasonAppInvalid {
-			all[app.SecretRef.Secret] = of.of(app)
+			all = append(all, inUse{app.SecretRef.Secret, of.status(app), app.SecretUID, app.SecretVersion})
 		}
 	}
+	slices.SortFunc(all, func(a, b inUse) int {
+		if c := strings.Compare(a.key.Namespace, b.key.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.key.Name, b.key.Name)
+	})
+	all = slices.CompactFunc(all, func(a, b inUse) bool { return a.key == b.key })
 	sum := summary{generation: generation, hash: hashVersions(of.registry(), all)}
 	sum.secrets.Total = len(all)
-	for _, v := range all {
-		sum.secrets.count(v.Status)
+	for i := range all {
+		sum.secrets.count(all[i].status)
 	}
 	return sum
 }
 
-func (s *SecretsStatus) count(status string) {
+func (s *SecretsStatus) count(status snapshot.SecretStatus) {
 	switch status {
-	case statusNames[snapshot.SecretPresent]:
+	case snapshot.SecretPresent:
 		s.Present++
-	case statusNames[snapshot.SecretAbsent]:
+	case snapshot.SecretAbsent:
 		s.Absent++
-	case statusNames[snapshot.SecretForbidden]:
+	case snapshot.SecretForbidden:
 		s.Forbidden++
 	}
 }
 
 // hashVersions is a hash of names and versions, in order: no byte of a Secret goes
 // in, so it can be shown, and nothing of this process, so replicas can be compared.
-func hashVersions(registry *snapshot.Registry, all map[snapshot.Key]SecretVersion) string {
+func hashVersions(registry *snapshot.Registry, all []inUse) string {
 	h := sha256.New()
-	key := registry.Key()
-	put(h, key.Namespace, key.Name, statusNames[statusOf(registry)], registry.UID(), registry.Version())
-	keys := slices.SortedFunc(maps.Keys(all), func(a, b snapshot.Key) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	for _, k := range keys {
-		v := all[k]
-		put(h, v.Namespace, v.Name, v.Status, v.UID, v.Version)
+	key, status := registry.Key(), snapshot.SecretAbsent
+	if registry.Present() {
+		status = snapshot.SecretPresent
+	}
+	line := appendParts(nil, key.Namespace, key.Name, statusNames[status], registry.UID(), registry.Version())
+	h.Write(line)
+	for i := range all {
+		u := &all[i]
+		line = appendParts(line[:0], u.key.Namespace, u.key.Name, statusNames[u.status], u.uid, u.version)
+		h.Write(line)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func statusOf(registry *snapshot.Registry) snapshot.SecretStatus {
-	if registry.Present() {
-		return snapshot.SecretPresent
-	}
-	return snapshot.SecretAbsent
-}
-
-// put writes each length in front, so that two lists never look alike.
-func put(h hash.Hash, parts ...string) {
-	var size [8]byte
+// appendParts writes each length in front, so that two lists never look alike.
+func appendParts(to []byte, parts ...string) []byte {
 	for _, part := range parts {
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
-		h.Write(size[:])
-		h.Write([]byte(part))
+		to = binary.BigEndian.AppendUint64(to, uint64(len(part)))
+		to = append(to, part...)
 	}
+	return to
 }
