@@ -55,3 +55,8 @@ func SummaryOf(apps *snapshot.Apps, o snapshot.Objects) (hash string, secrets Se
 	sum := summarize(1, apps, &versions{o})
 	return sum.hash, sum.secrets
 }
+
+// AdviceOn returns what an operator is told of a reason.
+func AdviceOn(reason snapshot.Reason) (step, remedy string) {
+	return advices[reason].step, advices[reason].remedy
+}

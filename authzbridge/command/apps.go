@@ -36,6 +36,9 @@ Exit codes: 0 every App that matches serves, 1 some does not, 2 no answer.`,
 	limit := cmd.Flags().Int("limit", 100, "How many to print, 0 for all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
+			if *reason+*namespace+*secret != "" {
+				return noAnswer(cmd, fmt.Errorf("%.64q: is one App; leave --reason, --namespace and --secret out", args[0]))
+			}
 			return runApp(cmd, a, args[0], *asJSON)
 		}
 		query := url.Values{}

@@ -47,6 +47,7 @@ func TestThereIsNoAnswerToWrongArguments(t *testing.T) {
 		{"nothing"},
 		{"status", "more"},
 		{"apps", "a", "b"},
+		{"apps", "a", "--reason", "stale"},
 		{"apps", "--limit", "-1"},
 		{"apps", "--limit", "x"},
 		{"explain"},
