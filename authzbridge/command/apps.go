@@ -159,7 +159,9 @@ const allowed = "allowed"
 
 func printApp(p *page, app authzbridge.AppDetail) {
 	p.field("app", "%s", app.Name)
-	p.field("reason", "%s", app.Reason)
+	if app.Reason != "" {
+		p.field("reason", "%s", app.Reason)
+	}
 	if app.Detail != "" {
 		p.field("", "%s", app.Detail)
 	}

@@ -7,7 +7,6 @@ import (
 
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // The exit codes.
@@ -120,9 +119,4 @@ func arguments(least, most int, usage string) cobra.PositionalArgs {
 // jsonFlag is of every command.
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON")
-}
-
-// hideDefaults keeps cobra from adding them to lines that have them.
-func hideDefaults(cmd *cobra.Command) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.DefValue = "" })
 }

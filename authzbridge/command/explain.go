@@ -102,7 +102,7 @@ func printExplanation(p *page, e authzbridge.Explanation) {
 	}
 	p.line("")
 	app := *e.App
-	app.Detail = "" // is above
+	app.Reason, app.Detail = "", "" // those of the request are above
 	printApp(p, app)
 	if len(app.Asks.AnyOf) > 0 {
 		public := "no"

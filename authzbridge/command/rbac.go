@@ -39,7 +39,9 @@ Secrets than the scope watches, 2 nothing is printed.`,
 	registry := cmd.Flags().String("registry", "", "Name of the Registry, <namespace>/<name>")
 	account := cmd.Flags().String("service-account", "authz-bridge/authz-bridge", "Who runs it (authz-bridge/authz-bridge)")
 	role := cmd.Flags().String("name", "authz-bridge", "Name of the Roles (authz-bridge)")
-	hideDefaults(cmd)
+	for _, told := range []string{"service-account", "name"} {
+		cmd.Flags().Lookup(told).DefValue = "" // it is in the line, which would be too long
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := newGrantee(*registry, *account, *role)
 		if err != nil {
