@@ -24,6 +24,9 @@ func init() {
 // A configuration reload that leaves this app's configuration as it is keeps
 // the running watches, the snapshot and the counters. One that changes it starts
 // from nothing.
+//
+// It emits the events `authz_bridge_published`, `authz_bridge_degraded`,
+// `authz_bridge_recovered` and `authz_bridge_stale`.
 type App struct {
 	// The Secret that lists the Apps, as `namespace/name`. Required.
 	// Placeholders are resolved once, when the configuration is loaded.

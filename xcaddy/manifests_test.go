@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,14 +69,25 @@ func deployed(tb testing.TB, dir string) string {
 // kustomize is what it says: testdata/deploy has its library.
 func kustomize(tb testing.TB, target string) []byte {
 	tb.Helper()
+	module := filepath.Join("..", "testdata", "deploy")
+	for _, dir := range []string{"deploy", module} {
+		lookAt(tb, dir)
+	}
 	command := exec.CommandContext(tb.Context(), "go", "run", "./kustomize", target)
-	command.Dir = filepath.Join("..", "testdata", "deploy")
+	command.Dir = module
 	command.Env = append(os.Environ(), "GOWORK=off")
 	var problem bytes.Buffer
 	command.Stderr = &problem
 	manifests, err := command.Output()
 	require.NoError(tb, err, problem.String())
 	return manifests
+}
+
+// lookAt lets go test know that a result depends on the files in a directory, which
+// another process reads.
+func lookAt(tb testing.TB, dir string) {
+	tb.Helper()
+	require.NoError(tb, filepath.WalkDir(dir, func(string, fs.DirEntry, error) error { return nil }))
 }
 
 // documents are those of one kind.
