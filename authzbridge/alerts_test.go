@@ -62,7 +62,7 @@ var faults = map[string]fault{
 	"what is known is too old": {
 		make: func(k *desk, d *door) {
 			d.option += "\nmax_age 20m"
-			k.startsFromTheCache(d, 20*time.Minute-3*time.Second)
+			k.startsFromTheCache(d, 20*time.Minute-5*time.Second)
 			d.degraded("Stale", true)
 		},
 		alerts: []string{"AuthzBridgeStale", "AuthzBridgeNotReady", "AuthzBridgeDegraded", "AuthzBridgeAging"},

@@ -95,7 +95,7 @@ func TestWhatIsStaleIsToldAndThatItIsNotAnyMore(t *testing.T) {
 	d.becomes("open.example.com", http.StatusOK)
 	d.writes(1)
 	require.NoError(t, caddy.Stop())
-	k.rewrite(func(c *mirror.Contents) { c.Validated = time.Now().Add(3*time.Second - 5*time.Minute) })
+	k.rewrite(func(c *mirror.Contents) { c.Validated = time.Now().Add(5*time.Second - 5*time.Minute) })
 	require.NoError(t, os.Rename(k.manifests, k.manifests+".aside"))
 
 	s := subscribe(t, "stale")
@@ -212,6 +212,7 @@ func TestASubscriberMayLoadAConfiguration(t *testing.T) {
 	k.secret("registry", "registry.yaml", "no document")
 	require.NoError(t, <-failed)
 	s.on(nil)
+	d.degraded("RegistryMalformed", true)
 	s.forget()
 	k.secret("registry", "registry.yaml", document(app("open", "open.example.com")))
 	s.awaitPublished("added", 1)
