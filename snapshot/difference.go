@@ -19,72 +19,75 @@ type AppNames struct {
 // names no more than most Apps of a kind. Its time is that of one walk over both;
 // it allocates for what lies between the first and the last name that differ.
 func (a *Apps) Since(before *Apps, most int) Difference {
-	c := comparison{before: before.all(), after: a.all(), most: most}
+	c := comparison{before: orNone(before), after: orNone(a), most: most}
 	begin := c.walkBegin()
 	end := c.walkEnd(begin)
-	c.walkBetween(c.before[begin:len(c.before)-end], c.after[begin:len(c.after)-end])
+	c.walkBetween(begin, c.before.Len()-end, c.after.Len()-end)
 	return c.Difference
 }
 
-// all returns the Apps in order; none for a nil View.
-func (a *Apps) all() []*App {
+func orNone(a *Apps) *Apps {
 	if a == nil {
-		return nil
+		return new(Apps)
 	}
-	all := make([]*App, a.Len())
-	for i := range all {
-		all[i] = a.At(i)
-	}
-	return all
+	return a
 }
 
 type comparison struct {
 	Difference
 
-	before, after []*App
+	before, after *Apps
 	most          int
 }
 
 // walkBegin pairs Apps for as long as the names are the same, and returns how many.
 func (c *comparison) walkBegin() int {
-	n := 0
-	for n < min(len(c.before), len(c.after)) && c.before[n].Name == c.after[n].Name {
-		c.pair(c.before[n], c.after[n])
-		n++
+	for n := range min(c.before.Len(), c.after.Len()) {
+		if !c.pairSame(c.before.At(n), c.after.At(n)) {
+			return n
+		}
 	}
-	return n
+	return min(c.before.Len(), c.after.Len())
 }
 
 // walkEnd is walkBegin from the end on, down to what that has seen.
 func (c *comparison) walkEnd(begin int) int {
-	n := 0
-	for n < min(len(c.before), len(c.after))-begin {
-		x, y := c.before[len(c.before)-1-n], c.after[len(c.after)-1-n]
-		if x.Name != y.Name {
-			break
+	most := min(c.before.Len(), c.after.Len()) - begin
+	for n := range most {
+		if !c.pairSame(c.before.At(c.before.Len()-1-n), c.after.At(c.after.Len()-1-n)) {
+			return n
 		}
-		c.pair(x, y)
-		n++
 	}
-	return n
+	return most
 }
 
-func (c *comparison) walkBetween(before, after []*App) {
-	byName := make(map[string]*App, len(before))
-	for _, app := range before {
-		byName[app.Name] = app
+// pairSame reports whether the names are the same. It looks into no App that both
+// generations share: most are in no cache.
+func (c *comparison) pairSame(old, now *App) bool {
+	if old != now && old.Name != now.Name {
+		return false
 	}
-	met := make(map[*App]struct{}, len(before))
-	for _, app := range after {
-		old := byName[app.Name]
+	c.pair(old, now)
+	return true
+}
+
+// walkBetween pairs by name what is left from begin on.
+func (c *comparison) walkBetween(begin, beforeEnd, afterEnd int) {
+	byName := make(map[string]*App, beforeEnd-begin)
+	for i := begin; i < beforeEnd; i++ {
+		byName[c.before.At(i).Name] = c.before.At(i)
+	}
+	met := make(map[*App]struct{}, len(byName))
+	for i := begin; i < afterEnd; i++ {
+		old := byName[c.after.At(i).Name]
 		if old != nil {
 			met[old] = struct{}{}
 		}
-		c.pair(old, app)
+		c.pair(old, c.after.At(i))
 	}
-	for _, app := range before {
-		if _, ok := met[app]; !ok {
-			c.pair(app, nil)
+	for i := begin; i < beforeEnd; i++ {
+		if _, ok := met[c.before.At(i)]; !ok {
+			c.pair(c.before.At(i), nil)
 		}
 	}
 }

@@ -112,3 +112,31 @@ func TestDifferencesAddUp(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSince(b *testing.B) {
+	for _, n := range sizes {
+		names := randomNames(n)
+		o := manyObjects(b, names)
+		builder := snapshot.NewAppsBuilder()
+		before := buildWith(b, builder, o)
+		key := snapshot.Key{Namespace: "shop", Name: names[n/2]}
+		rotated := map[snapshot.Key]snapshot.SecretState{key: snapshot.Present(secret(key, "2", map[string]string{"token": "other"}))}
+		changes := snapshot.Changes{Secrets: map[snapshot.Key]struct{}{key: {}}}
+		after := buildWith(b, builder, withChanges(o.With(start, rotated), changes))
+		b.Run(fmt.Sprintf("apps=%d/one-secret", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if d := after.Since(before, 20); d.Changed.Count != 1 {
+					b.Fatal(d)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("apps=%d/all", n), func(b *testing.B) {
+			for b.Loop() {
+				if d := after.Since(nil, 20); d.Added.Count != n {
+					b.Fatal(d)
+				}
+			}
+		})
+	}
+}
