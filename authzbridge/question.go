@@ -51,7 +51,7 @@ func readQuestion(r *http.Request) (*question, *objection) {
 			return nil, wrong
 		}
 	}
-	for _, name := range []string{forwardedHost, forwardedMethod, forwardedURI, forwardedFor, "Connection"} {
+	for _, name := range []string{forwardedHost, forwardedMethod, forwardedURI, forwardedFor} {
 		delete(q.header, name)
 	}
 	return q, nil
