@@ -28,6 +28,7 @@ type rawEntry struct {
 	SecretReady bool          `json:"secretReady"` // the writer's view: read, and dropped here
 	ExpiresAt   rawText       `json:"expiresAt"`
 	AllowCIDRs  rawText       `json:"allowCIDRs"`
+	Upstreams   rawText       `json:"upstreams"` // read by UpstreamsBuilder
 	rawPolicy
 }
 

@@ -11,7 +11,7 @@ import (
 // entry checks what was read. It never fails: what is wrong is in the Err of the
 // Entry, which keeps the hostnames that could be read.
 func (raw *rawEntry) entry(registry Key, index int, shared policies) *Entry {
-	e := &Entry{Name: raw.Name}
+	e := &Entry{Name: raw.Name, upstreams: raw.Upstreams}
 	if !ValidLabel(raw.Name) {
 		e.Name = "apps[" + strconv.Itoa(index) + "]"
 		e.refuse(fmt.Errorf("name: %s is no DNS-1123 label; use lower-case letters, digits and hyphens", quote(raw.Name)))

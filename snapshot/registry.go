@@ -40,6 +40,8 @@ type Entry struct {
 	Err error
 	// Warnings are oddities that deny nothing.
 	Warnings []string
+
+	upstreams rawText // as it is written: whatever is wrong with it is not wrong with the entry
 }
 
 // SecretRef points at the bytes of one App.
@@ -158,7 +160,7 @@ func refuseRepeatedNames(entries []*Entry) {
 func (e *Entry) equal(other *Entry) bool {
 	return e == other ||
 		e.Name == other.Name && slices.Equal(e.Hostnames, other.Hostnames) && e.SecretRef == other.SecretRef &&
-			e.ExpiresAt.Equal(other.ExpiresAt) && slices.Equal(e.AllowCIDRs, other.AllowCIDRs) &&
+			e.ExpiresAt.Equal(other.ExpiresAt) && e.upstreams == other.upstreams && slices.Equal(e.AllowCIDRs, other.AllowCIDRs) &&
 			e.Policy.equal(other.Policy) && text(e.Err) == text(other.Err) && slices.Equal(e.Warnings, other.Warnings)
 }
 

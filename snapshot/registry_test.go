@@ -180,6 +180,7 @@ func TestEntriesThatStayTheSameAreSharedWithTheDocumentBefore(t *testing.T) {
 		"allowCIDRs": blog.with("allowCIDRs", list{"10.0.0.0/9"}),
 		"secretRef":  blog.with("secretRef", object{"name": "other"}),
 		"anyOf":      blog.with("anyOf", list{apiKey(inHeader)}),
+		"upstreams":  blog.with("upstreams", list{"a:80"}),
 		"an error":   blog.with("quota", 1),
 	} {
 		parsed := registry(t, shop, other)
