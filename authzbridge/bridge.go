@@ -33,17 +33,18 @@ const (
 // bridge is what outlives a reload: the Mirror with its Snapshot, and the
 // counters. It is shared by all configurations with an equal app.
 type bridge struct {
-	mirror  *mirror.Mirror
-	decider snapshot.Decider
-	tallies *tallyBuilder
-	tallied snapshot.Slot
-	metrics *metrics
+	mirror    *mirror.Mirror
+	decider   snapshot.Decider
+	tallies   *tallyBuilder
+	tallied   snapshot.Slot
+	upstreams snapshot.Slot
+	metrics   *metrics
 
 	versioned snapshot.Slot
 	summaries summaries
 	announcer *announcer
 
-	held   atomic.Int64               // requests that wait for the first Snapshot
+	held   atomic.Int64               // requests and handshakes that wait for the first Snapshot
 	logger atomic.Pointer[zap.Logger] // the newest of the loggers in use
 
 	starting sync.Mutex // guards the fields below
@@ -149,8 +150,8 @@ func (p plan) connect(o *mirror.Options) (err error) {
 }
 
 func (b *bridge) register() error {
-	var slots [3]snapshot.Slot
-	for i, builder := range []snapshot.Builder{snapshot.NewAppsBuilder(), b.tallies, new(versionsBuilder)} {
+	var slots [4]snapshot.Slot
+	for i, builder := range []snapshot.Builder{snapshot.NewAppsBuilder(), b.tallies, snapshot.NewUpstreamsBuilder(), new(versionsBuilder)} {
 		slot, err := b.mirror.Register(builder)
 		if err != nil {
 			return err
@@ -163,7 +164,7 @@ func (b *bridge) register() error {
 		Now:    time.Now,
 		Hasher: credential.NewHasher(max(1, runtime.GOMAXPROCS(0)/2)), // all of them would delay everybody else
 	}
-	b.tallied, b.versioned = slots[1], slots[2]
+	b.tallied, b.upstreams, b.versioned = slots[1], slots[2], slots[3]
 	return nil
 }
 
@@ -214,24 +215,15 @@ func (b *bridge) isWaiting() bool {
 	return b.started && b.mirror.Current() == nil
 }
 
-// fill gives a verdict the Snapshot in service. While there has
-// never been one it waits a little, once: a request that arrives during a rolling
-// restart or a reload is served late rather than refused.
-func (b *bridge) fill(ctx context.Context, v *verdict) {
-	v.snapshot = b.mirror.Current()
-	if v.snapshot != nil || v.waited {
-		return
+// await returns the Snapshot in service. While there has never been one it waits a
+// little: what arrives during a rolling restart or a reload is served late rather than
+// refused.
+func (b *bridge) await(ctx context.Context) *snapshot.Snapshot {
+	defer b.held.Add(-1)
+	if b.held.Add(1) > mostHeld {
+		return b.mirror.Current()
 	}
-	v.waited = true
-	if b.held.Add(1) <= mostHeld {
-		v.snapshot = b.mirror.Await(ctx, hold)
-	}
-	b.held.Add(-1)
-}
-
-// apps returns the Apps of a verdict's Snapshot.
-func (b *bridge) apps(v *verdict) (*snapshot.Apps, bool) {
-	return snapshot.ViewAt[*snapshot.Apps](v.snapshot, b.decider.Apps)
+	return b.mirror.Await(ctx, hold)
 }
 
 // ready reports whether requests can be answered, and in words why not or what is

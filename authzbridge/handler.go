@@ -114,29 +114,29 @@ func configuredBridge(ctx caddy.Context) (*bridge, error) {
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	v := verdictOf(r)
-	h.bridge.fill(r.Context(), v)
-	apps, _ := h.bridge.apps(v)
-	guards := apps.Guards() // outlives the Snapshot, which is let go of
+	h.bridge.stand(r.Context(), v, r.Host)
+	guards := v.guards // a Host that is changed later gives the verdict others
 	// Trailers come after this, whatever they were said to be, and some take them for
 	// headers; they may be discarded (RFC 9110 section 6.5.1).
 	trailers := len(r.Trailer) > 0
 	r.Trailer = nil
 	guards.RemoveAliases(r.Header)
-	v.decision, v.generation = h.decide(v, r), v.snapshot.Generation()
-	h.bridge.count(v.snapshot, v.decision)
-	v.release()
+	v.decide(r, h.decide(v, r))
 	var err error
 	switch {
 	case v.decision.Outcome() == snapshot.Allow:
-		apps.Prepare(r.Header, v.decision)
+		guards.Prepare(r.Header, v.decision)
 		identify(r, v.decision.Identity)
+		v.granted = v.upstreams
 		err = next.ServeHTTP(w, r)
-	case h.passes(v.decision, apps):
+	case h.passes(v):
 		guards.ScrubIdentities(r.Header)
+		v.granted = nil
 		err = next.ServeHTTP(w, r)
 	default:
 		err = h.refuse(w, r, v)
 	}
+	v.granted = nil // an error route is asked anew
 	if err == nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func identify(r *http.Request, identity string) {
 }
 
 func (h *Handler) decide(v *verdict, r *http.Request) snapshot.Decision {
-	return h.bridge.decider.Decide(v.snapshot, snapshot.Request{
+	return h.bridge.decider.DecideAt(v.Standing, snapshot.Request{
 		Host:               r.Host,
 		Method:             r.Method,
 		URL:                r.URL,
@@ -197,8 +197,8 @@ func (h *Handler) decide(v *verdict, r *http.Request) snapshot.Decision {
 // passes reports whether the host of no App is let through. A Registry that is
 // absent, or has no Apps, opens nothing: it looks just like one whose writer was
 // cut short.
-func (h *Handler) passes(d snapshot.Decision, apps *snapshot.Apps) bool {
-	return h.passUnknown && d.Reason == snapshot.ReasonUnknownHost && apps.RegistryPresent() && apps.Len() > 0
+func (h *Handler) passes(v *verdict) bool {
+	return h.passUnknown && v.decision.Reason == snapshot.ReasonUnknownHost && v.populated
 }
 
 // Interface guards.

@@ -154,11 +154,11 @@ func (q *question) hasAliases(guards *snapshot.Guards) bool {
 
 // opensTunnel reports whether the request asks for an Upgrade that the handler would
 // not let through.
-func (q *question) opensTunnel(apps *snapshot.Apps, d snapshot.Decision) bool {
+func (q *question) opensTunnel(guards *snapshot.Guards, d snapshot.Decision) bool {
 	if len(q.header["Upgrade"]) == 0 {
 		return false
 	}
-	apps.Prepare(q.header, d)
+	guards.Prepare(q.header, d)
 	return len(q.header["Upgrade"]) == 0
 }
 

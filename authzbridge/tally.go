@@ -105,11 +105,10 @@ func (b *tallyBuilder) known(size int) map[string]*tally {
 	return known
 }
 
-// count counts a decision that was made from s.
-func (b *bridge) count(s *snapshot.Snapshot, d snapshot.Decision) {
-	t := b.tallies.none
+// tallyOf returns where decisions about an App of s are counted; both may be nil.
+func (b *bridge) tallyOf(s *snapshot.Snapshot, app *snapshot.App) *tally {
 	if bound, ok := snapshot.ViewAt[*tallies](s, b.tallied); ok {
-		t = bound.of(d.App)
+		return bound.of(app)
 	}
-	t.add(d.Reason)
+	return b.tallies.none
 }

@@ -15,28 +15,41 @@ import (
 // verdictKey is where a request carries its verdict.
 const verdictKey = "authz_bridge.verdict"
 
-// verdict is what one request was decided by and how. A request has one, so the
-// last decision shows.
+// verdict is what one request was decided by and how. A request has one, for all of
+// its matchers, handlers and upstreams, so the last decision shows.
 type verdict struct {
-	snapshot   *snapshot.Snapshot
-	decision   snapshot.Decision
-	generation uint64
-	waited     bool // for the first Snapshot
+	footing
+
+	decision  snapshot.Decision
+	decidedIn uint64                 // the generation of the decision
+	granted   *snapshot.AppUpstreams // where the request may go now; nil for nowhere
+	waited    bool                   // for the first Snapshot
+	shown     bool
 }
 
-// release lets go of the Snapshot before the request goes on: one that lasts, such
-// as a WebSocket, must not keep a whole generation in memory.
-func (v *verdict) release() { v.snapshot = nil }
-
-// verdictOf returns the verdict of a request; a new one shows in the placeholders
-// and in the access log.
+// verdictOf returns the verdict of a request.
 func verdictOf(r *http.Request) *verdict {
-	ctx := r.Context()
-	if v, ok := caddyhttp.GetVar(ctx, verdictKey).(*verdict); ok {
+	if v, ok := caddyhttp.GetVar(r.Context(), verdictKey).(*verdict); ok {
 		return v
 	}
 	v := new(verdict)
-	caddyhttp.SetVar(ctx, verdictKey, v)
+	caddyhttp.SetVar(r.Context(), verdictKey, v)
+	return v
+}
+
+// decide takes a decision by the footing, and counts it. What was decided shows in the
+// placeholders and in the access log.
+func (v *verdict) decide(r *http.Request, d snapshot.Decision) {
+	v.decision, v.decidedIn = d, v.footing.generation
+	v.tally.add(d.Reason)
+	if !v.shown {
+		v.shown = true
+		v.show(r)
+	}
+}
+
+func (v *verdict) show(r *http.Request) {
+	ctx := r.Context()
 	if repl, ok := ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 		repl.Map(v.placeholder)
 	}
@@ -45,7 +58,6 @@ func verdictOf(r *http.Request) *verdict {
 			extra.Add(zap.Object("authz_bridge", v))
 		}
 	}
-	return v
 }
 
 func logsAccess(r *http.Request) bool {
@@ -67,7 +79,7 @@ func (v *verdict) placeholder(key string) (any, bool) {
 	case "identity":
 		return v.decision.Identity, true
 	case "generation":
-		return v.generation, true
+		return v.decidedIn, true
 	}
 	return nil, false
 }
@@ -77,7 +89,7 @@ func (v *verdict) placeholder(key string) (any, bool) {
 func (v *verdict) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	enc.AddString("app", v.decision.AppName())
 	enc.AddString("reason", v.decision.Reason.String())
-	enc.AddUint64("generation", v.generation)
+	enc.AddUint64("generation", v.decidedIn)
 	return nil
 }
 

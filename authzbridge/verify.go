@@ -71,17 +71,16 @@ func (h *Verify) Provision(ctx caddy.Context) error {
 func (h *Verify) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	v := verdictOf(r)
 	q, wrong := readQuestion(r)
+	var d snapshot.Decision
 	if wrong == nil {
-		wrong = h.decide(v, q)
+		d, wrong = h.decide(v, q)
 	} else {
-		v.snapshot = h.bridge.mirror.Current() // for the counters
+		v.footing = h.bridge.look(h.bridge.mirror.Current(), "") // for the counters
 	}
 	if wrong != nil {
-		v.decision = snapshot.Decision{Reason: wrong.reason}
+		d = snapshot.Decision{Reason: wrong.reason}
 	}
-	v.generation = v.snapshot.Generation()
-	h.bridge.count(v.snapshot, v.decision)
-	v.release()
+	v.decide(r, d)
 	h.log(r, v, wrong)
 	if v.decision.Outcome() != snapshot.Allow {
 		h.deny(w, v.decision)
@@ -94,13 +93,12 @@ func (h *Verify) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.H
 
 // decide answers a question, unless there is something about the request that only
 // the proxy which sends it on could put right.
-func (h *Verify) decide(v *verdict, q *question) *objection {
-	h.bridge.fill(q.asked.Context(), v)
-	apps, _ := h.bridge.apps(v)
-	if q.hasAliases(apps.Guards()) {
-		return &objection{snapshot.ReasonInvalidHost, "a header of the request may be taken for one that carries a credential or an identity; let the proxy remove such aliases"}
+func (h *Verify) decide(v *verdict, q *question) (snapshot.Decision, *objection) {
+	h.bridge.stand(q.asked.Context(), v, q.host)
+	if q.hasAliases(v.guards) {
+		return snapshot.Decision{}, &objection{snapshot.ReasonInvalidHost, "a header of the request may be taken for one that carries a credential or an identity; let the proxy remove such aliases"}
 	}
-	v.decision = h.bridge.decider.Decide(v.snapshot, snapshot.Request{
+	d := h.bridge.decider.DecideAt(v.Standing, snapshot.Request{
 		Host:               q.host,
 		Method:             q.method,
 		URL:                q.url,
@@ -109,10 +107,10 @@ func (h *Verify) decide(v *verdict, q *question) *objection {
 		RequireCredentials: h.RequireCredentials,
 		NoInject:           true,
 	})
-	if v.decision.Outcome() == snapshot.Allow && q.opensTunnel(apps, v.decision) {
-		return &objection{snapshot.ReasonInvalidHost, "Upgrade: asks for a connection that carries requests which nobody looks at; let the proxy remove it"}
+	if d.Outcome() == snapshot.Allow && q.opensTunnel(v.guards, d) {
+		return d, &objection{snapshot.ReasonInvalidHost, "Upgrade: asks for a connection that carries requests which nobody looks at; let the proxy remove it"}
 	}
-	return nil
+	return d, nil
 }
 
 // log warns of what is wrong with questions, of each thing once. It is mostly the

@@ -33,4 +33,4 @@ func (a *Apps) Claimants(hostname string) []string {
 
 // IsPublic reports whether the path and the method of a request ask for no
 // credentials. A Decision looks at everything else before.
-func (p *Policy) IsPublic(r Request) bool { return p.isPublic(r) }
+func (p *Policy) IsPublic(r Request) bool { return p.isPublic(&r) }

@@ -88,22 +88,26 @@ type Decider struct {
 // Decide answers a request from one Snapshot, which may be nil. The checks go in
 // the order of the reasons.
 func (d Decider) Decide(s *Snapshot, r Request) Decision {
-	apps, ok := ViewAt[*Apps](s, d.Apps)
-	if !ok {
-		return Decision{Reason: ReasonUnsynced}
+	found := d.Find(s, r.Host)
+	if found.isPlain(&r) {
+		return Decision{Reason: found.Reason, App: found.App}
 	}
-	if s.Stale() {
-		return Decision{Reason: ReasonStale}
+	return d.judge(found, &r)
+}
+
+// DecideAt is Decide for a host that was found before; that of the request is not
+// looked at.
+func (d Decider) DecideAt(found Standing, r Request) Decision {
+	if found.isPlain(&r) {
+		return Decision{Reason: found.Reason, App: found.App}
 	}
-	found, reason := apps.find(r.Host)
-	switch {
-	case found == nil:
-		return Decision{Reason: reason}
-	case found.plain && !r.RequireCredentials:
-		return Decision{Reason: reason, App: found.app}
-	}
-	app := found.app
-	made := Decision{Reason: d.check(app, reason, r), App: app}
+	return d.judge(found, &r)
+}
+
+// judge makes the checks that depend on the request or on the time.
+func (d Decider) judge(found Standing, r *Request) Decision {
+	app := found.App
+	made := Decision{Reason: d.check(app, found.Reason, r), App: app}
 	if made.Reason != ReasonAllowed || len(app.AnyOf) == 0 {
 		return made
 	}
@@ -122,7 +126,7 @@ func (d Decider) Decide(s *Snapshot, r Request) Decision {
 
 // check makes the checks that a build cannot make. They come before whatever is
 // wrong with the App's Secret.
-func (d Decider) check(app *App, asOfBuild Reason, r Request) Reason {
+func (d Decider) check(app *App, asOfBuild Reason, r *Request) Reason {
 	switch {
 	case asOfBuild == ReasonAppInvalid, r.RequireCredentials && len(app.AnyOf) == 0, r.NoInject && app.Inject != nil:
 		return ReasonAppInvalid

@@ -90,6 +90,26 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestAHostThatWasFoundBeforeIsDecidedAlike(t *testing.T) {
+	s := exampleOf(t)
+	d := decider(start.Add(2 * time.Hour))
+	for _, tt := range decisions {
+		found := d.Find(s, tt.host)
+		for _, required := range []bool{false, true} {
+			want := d.Decide(s, snapshot.Request{Host: tt.host, RequireCredentials: required})
+			assert.Equal(t, want, d.DecideAt(found, snapshot.Request{Host: "open.example.com", RequireCredentials: required}), tt.about)
+		}
+		if tt.reason.OfRequest() {
+			assert.Equal(t, snapshot.ReasonAllowed, d.ReasonNow(found), "nothing of a request is looked at: %s", tt.about)
+			continue
+		}
+		assert.Equal(t, tt.reason.String(), d.ReasonNow(found).String(), tt.about)
+	}
+	assert.Equal(t, snapshot.Standing{Reason: snapshot.ReasonStale}, d.Find(s.As(2, true), "open.example.com"))
+	assert.Equal(t, snapshot.Standing{}, d.Find(nil, "open.example.com"))
+	assert.Equal(t, snapshot.ReasonUnsynced, d.ReasonNow(snapshot.Standing{}))
+}
+
 func TestAStaleSnapshotOpensNothing(t *testing.T) {
 	s := exampleOf(t)
 	d := decider(start.Add(2 * time.Hour))

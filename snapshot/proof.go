@@ -113,7 +113,7 @@ func (a *App) Challenges() []string {
 }
 
 // authenticate tries the methods in order; the first that proves the caller wins.
-func (d Decider) authenticate(a *App, r Request) (identity string, by Place, reason Reason) {
+func (d Decider) authenticate(a *App, r *Request) (identity string, by Place, reason Reason) {
 	reason = ReasonCredentialsMissing
 	for i := range a.AnyOf {
 		value, place, state := a.AnyOf[i].presented(r.Header)

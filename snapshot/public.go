@@ -99,7 +99,7 @@ func (p *Policy) readPreflight(choice optionalText) error {
 
 // isPublic reports whether a request asks for no credentials. A path that something
 // behind may take for another one is not public.
-func (p *Policy) isPublic(r Request) bool {
+func (p *Policy) isPublic(r *Request) bool {
 	if len(p.Public) == 0 || r.URL == nil || r.URL.Opaque != "" {
 		return false
 	}
@@ -155,7 +155,7 @@ const asking = "OPTIONS"
 
 // isPreflight tells a request by which a browser asks what it may send (Fetch
 // standard, section 4.8). One that some app takes for another method is none.
-func isPreflight(r Request) bool {
+func isPreflight(r *Request) bool {
 	return r.Method == asking && len(r.Header["Origin"]) == 1 && len(r.Header["Access-Control-Request-Method"]) == 1 &&
 		!isRewritten(r.Header)
 }

@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
+// Prepare is Guards.Prepare with those of all Apps.
+func (a *Apps) Prepare(h map[string][]string, d Decision) { a.guards.Prepare(h, d) }
+
 // Prepare makes the headers of a request that is let through what the App behind is
 // to see. Whatever is at a place where the App's credentials may be goes; only the
 // one that the Decision was won by stays, if the App says so: what is behind must
 // not read another one than was looked at here. Headers that tell identities are
 // the App's own alone, and set here alone.
-func (a *Apps) Prepare(h map[string][]string, d Decision) {
+func (g *Guards) Prepare(h map[string][]string, d Decision) {
 	app := d.App
 	for i := range app.AnyOf {
 		for _, p := range app.AnyOf[i].From {
@@ -20,7 +23,7 @@ func (a *Apps) Prepare(h map[string][]string, d Decision) {
 			}
 		}
 	}
-	a.guards.removeIdentities(h, app.Policy)
+	g.removeIdentities(h, app.Policy)
 	if app.IdentityHeader != "" && d.Identity != "" {
 		h[app.IdentityHeader] = []string{d.Identity}
 	}

@@ -163,7 +163,7 @@ func FuzzUpstreams(f *testing.F) {
 			return
 		}
 		_, view := buildUpstreams(t, snapshot.NewUpstreamsBuilder(), reg)
-		got := view.Of(&snapshot.App{Name: reg.Entries()[0].Name})
+		got := view.Of(&snapshot.App{Entry: reg.Entries()[0]})
 		if got == nil {
 			return
 		}
