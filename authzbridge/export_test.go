@@ -1,6 +1,8 @@
 package authzbridge
 
 import (
+	"context"
+
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
@@ -59,4 +61,36 @@ func SummaryOf(apps *snapshot.Apps, o snapshot.Objects) (hash string, secrets Se
 // AdviceOn returns what an operator is told of a reason.
 func AdviceOn(reason snapshot.Reason) (step, remedy string) {
 	return advices[reason].step, advices[reason].remedy
+}
+
+// AwaitNextGeneration waits until the Mirror of the running configuration has published
+// once more than it has now.
+func AwaitNextGeneration(ctx context.Context) error {
+	b, err := configuredBridge(caddy.ActiveContext())
+	if err != nil {
+		return err
+	}
+	published := make(chan struct{}, 1)
+	remove := b.mirror.OnPublish(func(*snapshot.Snapshot) {
+		select {
+		case published <- struct{}{}:
+		default:
+		}
+	})
+	defer remove()
+	select {
+	case <-published:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CurrentGeneration is that of the Snapshot in service of the running configuration.
+func CurrentGeneration() uint64 {
+	b, err := configuredBridge(caddy.ActiveContext())
+	if err != nil {
+		return 0
+	}
+	return b.mirror.Current().Generation()
 }

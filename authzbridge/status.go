@@ -110,6 +110,7 @@ const mostProblems = 100
 func (b *bridge) status() Status {
 	st := b.mirror.Status()
 	apps, ok := snapshot.ViewAt[*snapshot.Apps](st.Snapshot, b.decider.Apps)
+	upstreams, _ := snapshot.ViewAt[*snapshot.Upstreams](st.Snapshot, b.upstreams)
 	sum := b.summary(st.Snapshot)
 	sum.secrets.Pending = st.PendingSecrets
 	out := Status{
@@ -121,7 +122,7 @@ func (b *bridge) status() Status {
 		Stale:      st.Snapshot.Stale(),
 		Registry:   registryStatus(st.Registry),
 		Source:     st.Source,
-		Apps:       appsStatus(apps),
+		Apps:       appsStatus(apps, upstreams),
 		Secrets:    sum.secrets,
 		Degraded:   orEmpty(st.Conditions),
 		Rebuilds:   st.Rebuilds,
@@ -164,7 +165,7 @@ func registryStatus(st mirror.RegistryStatus) RegistryStatus {
 	return out
 }
 
-func appsStatus(apps *snapshot.Apps) AppsStatus {
+func appsStatus(apps *snapshot.Apps, upstreams *snapshot.Upstreams) AppsStatus {
 	out := AppsStatus{NotServing: []AppProblem{}, Warnings: []AppWarning{}, Conflicts: []snapshot.Conflict{}}
 	if apps == nil {
 		return out
@@ -174,7 +175,10 @@ func appsStatus(apps *snapshot.Apps) AppsStatus {
 	out.Conflicts = conflicts[:min(len(conflicts), mostProblems)]
 	for i := range apps.Len() {
 		app := apps.At(i)
-		out.warn(app)
+		out.warn(app, app.Warnings...)
+		if where := upstreams.Of(app); where != nil && where.Err != nil {
+			out.warn(app, where.Err.Error())
+		}
 		if app.Reason == snapshot.ReasonAllowed {
 			out.Serving++
 			continue
@@ -186,8 +190,8 @@ func appsStatus(apps *snapshot.Apps) AppsStatus {
 	return out
 }
 
-func (s *AppsStatus) warn(app *snapshot.App) {
-	for _, w := range app.Warnings {
+func (s *AppsStatus) warn(app *snapshot.App, warnings ...string) {
+	for _, w := range warnings {
 		if len(s.Warnings) < mostProblems {
 			s.Warnings = append(s.Warnings, AppWarning{app.Name, w})
 		}
