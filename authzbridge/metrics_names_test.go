@@ -88,7 +88,7 @@ func TestLabelsHaveNoValuesButThoseThatAreKnown(t *testing.T) {
 		"state":   words(snapshot.States()),
 		"kind":    plain(mirror.FailureKinds()),
 		"result":  {"success", "failure"},
-		"builder": {"apps", "tallies"},
+		"builder": {"apps", "tallies", "upstreams", "versions"},
 		"reason":  append(words(snapshot.Reasons()), plain(mirror.ConditionTypes())...),
 	}
 	all := families(t)
