@@ -88,6 +88,23 @@ func TestAnOperatorCanProveThatEveryReplicaHasDroppedAKey(t *testing.T) {
 	assert.NotEqual(t, before.Registry.Version, d.bridge().Registry.Version)
 }
 
+func TestWhatIsServedFromTheCacheHasTheHashThatItHadLive(t *testing.T) {
+	r := newReach(t)
+	r.secret("shop", someToken())
+	r.registry(document(app("shop", "shop.example.com"), app("late", "late.example.com")))
+	d := open(t, r.option())
+	d.becomes("shop.example.com", http.StatusOK)
+	d.writes(1)
+	live := d.bridge()
+	require.NoError(t, caddy.Stop())
+	r.proxy.Cut()
+	d.option = r.option("startup_timeout 0s")
+	require.NoError(t, d.load())
+	d.inState("from_cache")
+	assert.Equal(t, live.Hash, d.bridge().Hash)
+	assert.Equal(t, live.Secrets, d.bridge().Secrets)
+}
+
 func TestAppsAreToldInPagesAndByWhatIsAskedFor(t *testing.T) {
 	w := newTown(t)
 	w.secret("good", someToken())

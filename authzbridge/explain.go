@@ -38,7 +38,7 @@ type Explanation struct {
 	Hostname string `json:"hostname,omitempty"`
 	// App is the one that the hostname belongs to; absent for none.
 	App *AppDetail `json:"app,omitempty"`
-	// Public is true where the App asks for no credentials at this path.
+	// Public is true where the App asks for credentials, but not at this path.
 	Public bool `json:"public"`
 	// Detail says more of the reason than its name; absent where there is no more.
 	Detail string `json:"detail,omitempty"`

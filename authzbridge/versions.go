@@ -44,6 +44,7 @@ func (*versionsBuilder) Name() string { return "versions" }
 // Build implements snapshot.Builder.
 func (b *versionsBuilder) Build(o snapshot.Objects) (any, error) {
 	if b.last == nil || !o.Changes.Empty() {
+		o.Changes = snapshot.Changes{} // there may be many, and nobody asks for them
 		b.last = &versions{o}
 	}
 	return b.last, nil

@@ -111,7 +111,7 @@ func isManifest(path string, text []byte) bool {
 
 // readManifest finds the one Secret that is a Registry.
 func (d *document) readManifest(text []byte, registry snapshot.Key) error {
-	all, err := files.ReadManifest(filepath.Base(d.path), text, registry)
+	all, err := files.ReadManifest(d.path, text, registry)
 	if err != nil {
 		return err
 	}
