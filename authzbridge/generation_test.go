@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/authz-bridge/authz-bridge/authzbridge"
+	"github.com/authz-bridge/authz-bridge/snapshot"
 )
 
 func init() {
@@ -106,8 +107,8 @@ type passage struct {
 	err                                    error
 }
 
-func (d *annex) pass(host string) passage {
-	got, err := d.try(host)
+func (a *annex) pass(host string) passage {
+	got, err := a.try(host)
 	if err == nil && got.status != http.StatusOK {
 		err = fmt.Errorf("%d %s", got.status, got.body)
 	}
@@ -141,10 +142,7 @@ func TestARequestThatLastsKeepsNoGeneration(t *testing.T) {
 				answers <- got
 			}()
 			p.reached(t)
-			apps, ok := authzbridge.CurrentApps()
-			require.True(t, ok)
-			old := weak.Make(apps)
-			apps = nil
+			old := weakApps(t)
 			s.register(app("blog", "blog.example.com") + at(s.shop))
 			eventually(t, func() bool {
 				now, _ := authzbridge.CurrentApps()
@@ -158,4 +156,11 @@ func TestARequestThatLastsKeepsNoGeneration(t *testing.T) {
 			assert.Equal(t, "blog", (<-answers).app, "and yet it is answered on it")
 		})
 	}
+}
+
+func weakApps(t *testing.T) weak.Pointer[snapshot.Apps] {
+	t.Helper()
+	apps, ok := authzbridge.CurrentApps()
+	require.True(t, ok)
+	return weak.Make(apps)
 }

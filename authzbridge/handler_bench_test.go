@@ -2,6 +2,7 @@ package authzbridge_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,10 +53,8 @@ func serverOf(tb testing.TB, content string) *caddyhttp.Server {
 	loaded, err := caddy.ActiveContext().App("http")
 	require.NoError(tb, err)
 	for _, server := range loaded.(*caddyhttp.App).Servers {
-		for _, address := range server.Listen {
-			if address == d.aside {
-				return server
-			}
+		if slices.Contains(server.Listen, d.aside) {
+			return server
 		}
 	}
 	require.FailNow(tb, "no such server")

@@ -60,15 +60,23 @@ func (*Upstreams) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 // reverse_proxy would go on with its static upstreams.
 func (u *Upstreams) GetUpstreams(r *http.Request) ([]*reverseproxy.Upstream, error) {
 	v, _ := caddyhttp.GetVar(r.Context(), verdictKey).(*verdict)
-	if v == nil || v.granted == nil || v.granted.Err != nil {
+	addresses := v.addresses()
+	if len(addresses) == 0 {
 		u.explain(v)
-		return nil, nil
 	}
-	all := make([]*reverseproxy.Upstream, len(v.granted.Addresses))
-	for i, address := range v.granted.Addresses {
+	all := make([]*reverseproxy.Upstream, len(addresses))
+	for i, address := range addresses {
 		all[i] = &reverseproxy.Upstream{Dial: address} // reverse_proxy writes into it
 	}
 	return all, nil
+}
+
+// addresses are where a request may go now. A verdict is nil where nobody asked.
+func (v *verdict) addresses() []string {
+	if v == nil || v.granted == nil {
+		return nil
+	}
+	return v.granted.Addresses
 }
 
 // explain tells the operator why there are none: of a handler that was forgotten once.

@@ -49,7 +49,7 @@ func run(t *testing.T, example, port string, replaced ...string) *running {
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+free)
 		},
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // as the example's curl -k
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // as the example's curl -k
 	}}
 	return r
 }
