@@ -23,8 +23,9 @@ func init() {
 // There are none for a request that the handler did not let through, that it has let
 // through for the host of no App (`unknown pass`), or that has gone to an error route
 // since, and for an App without `upstreams` or with wrong ones: `reverse_proxy` answers
-// 503 then, and uses no static upstream either. Only `dynamic multi` goes on to its
-// next source. A Host that was changed after the handler changes nothing.
+// 503 then, and uses no static upstream either. Only `dynamic multi` adds those of its
+// other sources, whatever the handler has said. A Host that was changed after the handler
+// changes nothing.
 type Upstreams struct {
 	logger    *zap.Logger
 	undecided *sync.Once // for the log

@@ -181,10 +181,11 @@ func TestASecondHandlerForAnotherHostDecidesAnew(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, then("nowhere.example.com", withKey()).status)
 }
 
-func TestDynamicMultiGoesOn(t *testing.T) {
+// Whoever adds other sources says so; they answer whatever the handler has said.
+func TestDynamicMultiAddsOthers(t *testing.T) {
 	s := newStreet(t)
 	host, port, _ := strings.Cut(s.blog, ":")
-	d := s.open(t, fmt.Sprintf("authz_bridge\nreverse_proxy {\ndynamic multi {\nauthz_bridge\na %s %s\n}\n}", host, port))
+	d := s.open(t, fmt.Sprintf("authz_bridge\nreverse_proxy {\nlb_policy first\ndynamic multi {\nauthz_bridge\na %s %s\n}\n}", host, port))
 	assert.Equal(t, "shop", d.send("shop.example.com", withKey()).app)
 	assert.Equal(t, "blog", d.ask("nowhere.example.com").app)
 }
