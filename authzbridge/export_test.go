@@ -94,3 +94,12 @@ func CurrentGeneration() uint64 {
 	}
 	return b.mirror.Current().Generation()
 }
+
+// Permit asks a permission of the running configuration for a name as it is, which
+// certmagic might have refused.
+func Permit(ctx context.Context, p *Permission, name string) (err error) {
+	if p.bridge, err = configuredBridge(caddy.ActiveContext()); err != nil {
+		return err
+	}
+	return p.CertificateAllowed(ctx, name)
+}

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddytls"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/authz-bridge/authz-bridge/authzbridge"
 )
 
 // gate is a door with a site that gets its certificates on demand, of Caddy's internal
@@ -188,4 +191,17 @@ func TestAPermissionNeedsTheGlobalOption(t *testing.T) {
 	err := caddy.Load([]byte(`{"admin": {"disabled": true}, `+quiet+`, "apps": {"tls": {"automation": {
 		"on_demand": {"permission": {"module": "authz_bridge"}}, "policies": [{"on_demand": true}]}}}}`), true)
 	assert.ErrorContains(t, err, "add the global option `authz_bridge")
+}
+
+func TestACertificateIsForTheNameAsItIs(t *testing.T) {
+	k := newDesk(t)
+	k.secret("shop", "token", "placeholder")
+	k.secret("registry", "registry.yaml", document(app("shop", "shop.example.com")))
+	d := open(t, filesOption(k.manifests))
+	d.becomes("shop.example.com", http.StatusOK)
+	permission := new(authzbridge.Permission)
+	assert.NoError(t, authzbridge.Permit(t.Context(), permission, "shop.example.com"))
+	for _, name := range []string{"SHOP.example.com", "shop.example.com.", "shop.example.com:443", "shop.example.com:0443", ""} {
+		assert.ErrorIs(t, authzbridge.Permit(t.Context(), permission, name), caddytls.ErrPermissionDenied, name)
+	}
 }
