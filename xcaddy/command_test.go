@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/yaml"
 )
 
 // runCaddy runs the program with arguments.
@@ -53,4 +56,28 @@ func TestTheProgramHasTheCommandsAndTheirExitCodes(t *testing.T) {
 		assert.Contains(t, errs, c.claims, c.args)
 		assert.NotContains(t, errs, "exit status", "it is said once")
 	}
+}
+
+func TestLeastPrivilegeIsWhatTheProgramPrints(t *testing.T) {
+	code, printed, errs := runCaddy(t, "authz-bridge", "rbac", filepath.Join("deploy", "example", "registry.yaml"))
+	require.Zero(t, code, errs)
+	deployed, err := os.ReadFile(filepath.Join("deploy", leastPrivilege, "rbac.yaml"))
+	require.NoError(t, err)
+	assert.ElementsMatch(t, decodeAll[rbacv1.Role](t, []byte(printed), "Role"), decodeAll[rbacv1.Role](t, deployed, "Role"))
+	assert.ElementsMatch(t, decodeAll[rbacv1.RoleBinding](t, []byte(printed), "RoleBinding"), decodeAll[rbacv1.RoleBinding](t, deployed, "RoleBinding"))
+}
+
+// decodeAll returns all objects of a kind, without their labels.
+func decodeAll[T any](t *testing.T, manifests []byte, kind string) (all []T) {
+	t.Helper()
+	for _, document := range documents(manifests, kind) {
+		var object T
+		require.NoError(t, yaml.UnmarshalStrict(document, &object))
+		accessor, err := meta.Accessor(&object)
+		require.NoError(t, err)
+		accessor.SetLabels(nil)
+		all = append(all, object)
+	}
+	require.NotEmpty(t, all)
+	return all
 }
