@@ -164,3 +164,36 @@ func weakApps(t *testing.T) weak.Pointer[snapshot.Apps] {
 	require.True(t, ok)
 	return weak.Make(apps)
 }
+
+// An error route may come long after the decision, so it is told by the Snapshot of then.
+func TestAnErrorRouteDecidesByTheSnapshotOfThen(t *testing.T) {
+	s := newStreet(t)
+	d := s.open(t, `route {
+		authz_bridge
+		test_pause
+		error "the app behind fails" 502
+	}
+	handle_errors {
+		authz_bridge
+		respond "still open" 200
+	}`)
+	for removed, want := range map[bool]int{false: http.StatusOK, true: http.StatusBadGateway} {
+		p := beginPause(t)
+		answers := make(chan answer, 1)
+		go func() {
+			got, err := d.try("blog.example.com")
+			assert.NoError(t, err)
+			answers <- got
+		}()
+		p.reached(t)
+		if removed {
+			s.register()
+			eventually(t, func() bool {
+				now, _ := authzbridge.CurrentApps()
+				return now.Len() == 2
+			}, "the change is never served")
+		}
+		p.end()
+		assert.Equal(t, want, (<-answers).status, "removed: %v", removed)
+	}
+}

@@ -1,6 +1,7 @@
 package authzbridge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -136,10 +137,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	default:
 		err = h.refuse(w, r, v)
 	}
-	v.granted = nil // an error route is asked anew
+	v.granted = nil
 	if err == nil {
 		return nil
 	}
+	// An error route is asked anew, by the Snapshot of then: much may have happened.
+	v.footing = footing{}
 	// An error route may send the request anywhere, so it loses the credentials of
 	// every App, those that were injected as well.
 	guards.ScrubAll(r.Header)
@@ -149,11 +152,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 // withoutTrailers answers itself for a request with trailers: an error route would
 // get them, for it has the request as it came.
 func withoutTrailers(w http.ResponseWriter, err error, trailers bool) error {
-	failed, ok := err.(caddyhttp.HandlerError) //nolint:errorlint // as Caddy's own routes look at it
-	if !trailers || !ok || failed.StatusCode == 0 {
+	if !trailers {
 		return err
 	}
-	w.WriteHeader(failed.StatusCode)
+	failed, _ := err.(caddyhttp.HandlerError) //nolint:errorlint // as Caddy's own routes look at it
+	w.WriteHeader(cmp.Or(failed.StatusCode, http.StatusInternalServerError))
 	return nil
 }
 

@@ -108,8 +108,8 @@ func (m *Matcher) canTell(v *verdict) bool {
 // unanswered are what a matcher ends a request with.
 var unanswered = newAnswers(http.StatusServiceUnavailable)
 
-// end is for a request that ends at a matcher. Error routes get it as the handler would
-// leave it.
+// end is for a request that ends at a matcher. Error routes get its headers as the
+// handler would leave them.
 func (v *verdict) end(r *http.Request) error {
 	v.decide(r, snapshot.Decision{Reason: v.Reason})
 	r.Trailer = nil

@@ -92,6 +92,11 @@ func (p *Permission) CertificateAllowed(ctx context.Context, name string) error 
 	if reason == snapshot.ReasonUnsynced || reason == snapshot.ReasonStale {
 		return fmt.Errorf("nobody can tell whether %q may have a certificate: %s", name, reason)
 	}
+	if !p.bridge.look(s, name).populated {
+		// It looks just like one whose writer was cut short, and a refusal would cost
+		// hostnames the certificates that they have.
+		return fmt.Errorf("nobody can tell whether %q may have a certificate: the Registry has no Apps", name)
+	}
 	if err := p.check(name, found.App, reason); err != nil {
 		return fmt.Errorf("%w: %q: %w", caddytls.ErrPermissionDenied, name, err)
 	}

@@ -135,6 +135,7 @@ func TestCertificatesFollowTheRegistryWithoutAReload(t *testing.T) {
 
 	w.registry(document(app("shop", "shop.example.com", "later.example.com"), app("blog", "blog.example.com")))
 	eventually(t, func() bool { return g.has("blog.example.com") }, "a hostname that was added gets no certificate")
+	g.becomesServing(2)
 	w.registry(document(app("shop", "shop.example.com")))
 	g.becomesServing(1)
 	assert.False(t, g.has("later.example.com"), "removed before its first")
@@ -147,6 +148,18 @@ func TestCertificatesFollowTheRegistryWithoutAReload(t *testing.T) {
 	g.becomesServing(1)
 	assert.True(t, g.has("shop.example.com"))
 	assert.False(t, g.has("blog.example.com"))
+}
+
+// A refusal would cost certificates that are there: Caddy drops one that it may not
+// renew.
+func TestARegistryWithoutAppsRefusesNoCertificate(t *testing.T) {
+	k := newDesk(t)
+	k.secret("registry", "registry.yaml", "version: 1\napps: []\n")
+	g := openGate(t, filesOption(k.manifests), "")
+	eventually(t, func() bool { return g.bridge().Ready }, "never ready")
+	assert.False(t, g.has("shop.example.com"))
+	assert.Contains(t, g.logged(), "the Registry has no Apps")
+	assert.NotContains(t, g.logged(), "certificate not allowed by permission module")
 }
 
 func TestARemovedHostnameIsNotRenewed(t *testing.T) {

@@ -57,6 +57,9 @@ func readQuestion(r *http.Request) (*question, *objection) {
 	return q, nil
 }
 
+// isQuestion reports whether a request has what no probe has and every question.
+func isQuestion(h http.Header) bool { return len(h[forwardedURI])+len(h[forwardedMethod]) > 0 }
+
 func (q *question) readHost(h http.Header) *objection {
 	value, wrong := one(h, forwardedHost)
 	q.host = value

@@ -16,6 +16,9 @@ func init() {
 // snapshot, 503 before. It is for the kubelet's startup and readiness probes,
 // which cannot reach the admin API. The reasons are in the admin API at
 // `/authz_bridge/ready`; here the status is all that is told.
+//
+// What another proxy asks of the handler `authz_bridge_verify` is answered 400: it would
+// take 200 for a yes.
 type Ready struct {
 	bridge *bridge
 }
@@ -36,12 +39,16 @@ func (h *Ready) Provision(ctx caddy.Context) error {
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It never calls next.
-func (h *Ready) ServeHTTP(w http.ResponseWriter, _ *http.Request, _ caddyhttp.Handler) error {
+func (h *Ready) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	ready, _ := h.bridge.ready()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	text := "ready\n"
-	if !ready {
+	switch {
+	case isQuestion(r.Header):
+		w.WriteHeader(http.StatusBadRequest)
+		text = "no probe\n"
+	case !ready:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		text = "not ready\n"
 	}

@@ -34,6 +34,14 @@ func TestNoErrorRouteAnswersAQuestion(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, a.overWire("GET / HTTP/1.1", "Host: bad host").status, "Go's server answers")
 }
 
+func TestAProbeWithoutAPathAnswersNoQuestion(t *testing.T) {
+	a := opensInside(t, "authz_bridge_ready\nauthz_bridge_verify")
+	assert.Equal(t, http.StatusBadRequest, a.about("open.example.com", "X-API-Key: the-key").status)
+	status, body := a.get(a.verify, "/readyz")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "ready\n", body)
+}
+
 func TestNothingElseInTheSiteAnswersFirst(t *testing.T) {
 	a := opensInside(t, "respond fine 200\nredir https://elsewhere.example\nauthz_bridge_verify\nauthz_bridge_ready /readyz")
 	assert.Equal(t, http.StatusUnauthorized, a.about("shop.example.com").status)

@@ -146,6 +146,7 @@ func askings() []asking {
 		{"that climbs in disguise", get("/static/%2e%2e/admin", private), "", 401, ""},
 		{"with slashes", get("//healthz", private), "", 401, ""},
 		{"with a host in it", get("//open.localhost/healthz", private), "", 401, ""},
+		{"a public path, with a claim", get("/healthz", private, "X-Forwarded-Uri: /claimed", "X-Forwarded-Method: CLAIMED"), "", 200, ""},
 		{"that is rewritten behind", get("/healthz", private, "X-Original-URL: /admin"), "", 401, ""},
 		{"whose method is", get("/healthz", private, "X-HTTP-Method-Override: DELETE"), "", 401, ""},
 		{"a key named in Connection", get("/", private, key, "Connection: X-Forwarded-Host, X-Forwarded-Uri, X-Forwarded-For, X-Forwarded-Method"), "", 200, "alice"},
@@ -174,6 +175,7 @@ func assertGuards(t *testing.T, f *frontDoor) {
 		assert.Equal(t, c.told, strings.Join(told, " and "), c.name)
 		assert.NotContains(t, got.body, "admin", c.name)
 		assert.NotContains(t, got.body, "alices-key", c.name)
+		assert.NotContains(t, strings.ToLower(got.body), "claimed", c.name)
 	}
 	assert.Equal(t, `ApiKey realm="restricted"`, f.overWire("GET / HTTP/1.1", "Host: private.localhost").header.Get("WWW-Authenticate"))
 	assert.Equal(t, `Basic realm="the office", charset="UTF-8"`, f.overWire("GET / HTTP/1.1", "Host: basic.localhost").header.Get("WWW-Authenticate"))

@@ -32,9 +32,9 @@ func run(t *testing.T, example, port string, replaced ...string) *running {
 	require.NoError(t, err)
 	adapt(t, string(text)) // as it is: without a warning
 	free := freePort(t)
-	config := string(text)
+	config := strings.Replace(string(text), "admin localhost:2019", "admin off", 1)
 	replaced = append(replaced, ":"+port, ":"+free,
-		"admin localhost:2019", "admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tauto_https disable_redirects")
+		"admin off\n", "admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tauto_https disable_redirects\n")
 	for i := 0; i < len(replaced); i += 2 {
 		require.Contains(t, config, replaced[i])
 		config = strings.ReplaceAll(config, replaced[i], replaced[i+1])

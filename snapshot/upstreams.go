@@ -22,17 +22,16 @@ type AppUpstreams struct {
 	// Err says why the list cannot be used, with the field and the fix; nil if it can.
 	Err error
 
-	app  string
-	text rawText
+	entry *Entry
 }
 
 // Of returns where an App is, nil if it lists nothing. The Apps View may be older than
-// this one while its Builder fails, so the name is compared.
+// this one while its Builder fails, so the entries are compared.
 func (u *Upstreams) Of(app *App) *AppUpstreams {
 	if u == nil || app == nil || app.Index >= len(u.byIndex) {
 		return nil
 	}
-	if found := u.byIndex[app.Index]; found != nil && found.app == app.Name {
+	if found := u.byIndex[app.Index]; found != nil && found.entry.equal(app.Entry) {
 		return found
 	}
 	return nil

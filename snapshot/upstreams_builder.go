@@ -41,14 +41,14 @@ func (b *UpstreamsBuilder) read(entries []*Entry) []*AppUpstreams {
 	return all
 }
 
-// readOne shares what is written as it was before, at the same place.
+// readOne shares what is of the same entry.
 func (b *UpstreamsBuilder) readOne(i int, e *Entry) *AppUpstreams {
 	if b.last != nil && i < len(b.last.byIndex) {
-		if last := b.last.byIndex[i]; last != nil && last.app == e.Name && last.text == e.upstreams {
+		if last := b.last.byIndex[i]; last != nil && last.entry == e {
 			return last
 		}
 	}
-	next := &AppUpstreams{app: e.Name, text: e.upstreams}
+	next := &AppUpstreams{entry: e}
 	next.Addresses, next.Err = readUpstreams(e.upstreams)
 	return next
 }
