@@ -1,8 +1,11 @@
 package authzbridge_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +143,59 @@ func TestAlertsOfABridgeThatNeverBecameReady(t *testing.T) {
 	d.degraded("RegistryMalformed", true)
 	j := judge(t, scrapes{20, []string{d.scrape()}})
 	assert.Equal(t, []string{"AuthzBridgeNotReady", "AuthzBridgeRegistryRejected"}, j.Fired[0])
+}
+
+func TestAlertsOfABridgeThatIsRestartedBeforeItIsReady(t *testing.T) {
+	k := newDesk(t)
+	k.secret("registry", "registry.yaml", "version: 1\napps: [")
+	d := open(t, filesOption(k.manifests))
+	d.degraded("RegistryMalformed", true)
+	never := d.scrape()
+	require.Contains(t, never, "authz_bridge_ready 0\n")
+	var phases []scrapes
+	for gap := 1; gap <= 5; gap++ {
+		phases = append(phases, scrapes{5, []string{never}}, scrapes{gap, []string{""}})
+	}
+	fired := judge(t, phases...).Fired
+	assert.NotContains(t, fired[0], "AuthzBridgeNotReady", "it may take its time")
+	assert.Equal(t, []string{"AuthzBridgeNotReady", "AuthzBridgeRegistryRejected"}, fired[2])
+	for n, names := range fired[2:] {
+		assert.Contains(t, names, "AuthzBridgeNotReady", "phase %d", n+2)
+	}
+}
+
+func TestTheAlertOfABridgeThatIsNotReadyEndsOnceItIs(t *testing.T) {
+	_, d := openHealthy(t)
+	healthy := d.scrape()
+	never := strings.Replace(healthy, "authz_bridge_ready 1\n", "authz_bridge_ready 0\n", 1)
+	require.NotEqual(t, healthy, never)
+	j := judge(t, scrapes{4, []string{never}}, scrapes{20, []string{healthy}}, scrapes{6, []string{never}}, scrapes{20, []string{healthy}})
+	assert.Equal(t, [][]string{{}, {}, {"AuthzBridgeNotReady"}, {}}, j.Fired)
+}
+
+func TestTheAlertOfAFloodFollowsTheCounterThroughGapsAndRestarts(t *testing.T) {
+	_, d := openHealthy(t)
+	healthy := d.scrape()
+	overloaded := func(count int) []string {
+		return []string{healthy + fmt.Sprintf("authz_bridge_decisions_total{app=\"slow\",reason=\"overloaded\"} %d\n", count)}
+	}
+	for _, c := range []struct {
+		name   string
+		phases []scrapes
+		fires  bool // in the last phase
+	}{
+		{"the first count", []scrapes{{20, overloaded(7)}}, true},
+		{"the same count", []scrapes{{10, overloaded(7)}, {20, overloaded(7)}}, false},
+		{"the same count after a gap", []scrapes{{10, overloaded(7)}, {1, []string{""}}, {20, overloaded(7)}}, false},
+		{"the same count after half an hour without scrapes", []scrapes{{10, overloaded(7)}, {30, []string{""}}, {20, overloaded(7)}}, false},
+		{"a higher count", []scrapes{{10, overloaded(7)}, {20, overloaded(8)}}, true},
+		{"a higher count after a gap", []scrapes{{10, overloaded(7)}, {1, []string{""}}, {20, overloaded(8)}}, true},
+		{"none since a restart", []scrapes{{10, overloaded(7)}, {1, []string{""}}, {20, []string{healthy}}}, false},
+		{"a lower count, since a restart", []scrapes{{10, overloaded(7)}, {10, []string{healthy}}, {20, overloaded(3)}}, true},
+	} {
+		fired := judge(t, append([]scrapes{{20, []string{healthy}}}, c.phases...)...).Fired
+		assert.Equal(t, c.fires, slices.Contains(fired[len(fired)-1], "AuthzBridgeOverloaded"), c.name)
+	}
 }
 
 func TestAlertsWaitBeforeTheyFire(t *testing.T) {

@@ -27,7 +27,7 @@ func TestOverlayCluster(t *testing.T) {
 	})
 	t.Run("is alive, ready and serving without the API server that it had", func(t *testing.T) {
 		pod := runPod(t, accountKubeconfig(t, c), cluster)
-		pod.await(t, http.StatusOK, pod.probe(pod.container.StartupProbe))
+		pod.await(t, http.StatusOK, pod.probe(pod.container.ReadinessProbe))
 		require.NoError(t, c.KillAPIServer())
 
 		assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.LivenessProbe)))
@@ -99,8 +99,8 @@ func assertServesTheExample(t *testing.T, c *kubetest.Cluster, overlay string) {
 	applyExample(t, c)
 	pod := runPod(t, accountKubeconfig(t, c), overlay)
 
-	pod.await(t, http.StatusOK, pod.probe(pod.container.StartupProbe))
-	assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.ReadinessProbe)))
+	pod.await(t, http.StatusOK, pod.probe(pod.container.ReadinessProbe))
+	assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.StartupProbe)))
 	assert.Equal(t, http.StatusOK, pod.status(t, pod.probe(pod.container.LivenessProbe)))
 	assert.Equal(t, http.StatusOK, pod.status(t, pod.request("shop.example.com")))
 	assert.Equal(t, http.StatusForbidden, pod.status(t, pod.request("nobody.example.com")))
