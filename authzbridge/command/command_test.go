@@ -99,14 +99,14 @@ apps:
 	assert.Contains(t, errs, `unknown field "unheard"`)
 	assertFits(t, errs)
 	assert.JSONEq(t, `{"apiVersion": "v1", "kind": "List", "items": [
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "edge", "name": "readers"},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "edge", "name": "readers", "labels": {"app.kubernetes.io/name": "authz-bridge"}},
 			"rules": [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["apps", "mine"], "verbs": ["list", "watch"]}]},
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"namespace": "edge", "name": "readers"},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"namespace": "edge", "name": "readers", "labels": {"app.kubernetes.io/name": "authz-bridge"}},
 			"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "readers"},
 			"subjects": [{"kind": "ServiceAccount", "namespace": "caddy", "name": "front"}]},
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "shop", "name": "readers"},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"namespace": "shop", "name": "readers", "labels": {"app.kubernetes.io/name": "authz-bridge"}},
 			"rules": [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a", "b"], "verbs": ["list", "watch"]}]},
-		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"namespace": "shop", "name": "readers"},
+		{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"namespace": "shop", "name": "readers", "labels": {"app.kubernetes.io/name": "authz-bridge"}},
 			"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "readers"},
 			"subjects": [{"kind": "ServiceAccount", "namespace": "caddy", "name": "front"}]}
 	]}`, out)

@@ -30,6 +30,12 @@ Secret that holds it. Apply anew when Apps refer to other Secrets:
 
   $ caddy authz-bridge rbac registry.yaml | kubectl apply -f -
 
+Where an overlay is applied, write them into its rbac.yaml instead, or the next
+"kubectl apply -k" takes them back. Nothing removes the Roles of a namespace
+whose last App has gone; this lists all there are:
+
+  $ kubectl get roles,rolebindings -A -l app.kubernetes.io/name=authz-bridge
+
 Exit codes: 0 printed, 1 printed, but for Apps whose entry is wrong or for more
 Secrets than the scope watches, 2 nothing is printed.`,
 		Example: "  $ caddy authz-bridge rbac registry.yaml --registry edge/registry",
@@ -96,8 +102,9 @@ type (
 		Subjects   []rbacSubject `json:"subjects,omitempty"`
 	}
 	rbacMeta struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
+		Namespace string            `json:"namespace"`
+		Name      string            `json:"name"`
+		Labels    map[string]string `json:"labels"`
 	}
 	rbacRule struct {
 		APIGroups     []string `json:"apiGroups"`
@@ -121,6 +128,10 @@ type (
 		Items      []rbacObject `json:"items"`
 	}
 )
+
+// rbacLabels are those of the manifests in xcaddy/deploy. They find what was printed
+// for namespaces that have no App any more.
+var rbacLabels = map[string]string{"app.kubernetes.io/name": "authz-bridge"}
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
@@ -151,7 +162,7 @@ func (g grantee) objects(parsed *snapshot.Registry) []rbacObject {
 	var all []rbacObject
 	for _, namespace := range slices.Sorted(maps.Keys(names)) {
 		slices.Sort(names[namespace])
-		meta := rbacMeta{Namespace: namespace, Name: g.role}
+		meta := rbacMeta{Namespace: namespace, Name: g.role, Labels: rbacLabels}
 		all = append(all, rbacObject{
 			APIVersion: rbacGroup + "/v1", Kind: "Role", Metadata: meta,
 			Rules: []rbacRule{{
