@@ -19,6 +19,7 @@ func TestCaddyfilesOfTheOverlaysAdaptWithoutWarnings(t *testing.T) {
 		caddyfile := readCaddyfile(t, overlay)
 		t.Run(overlay, func(t *testing.T) { adapt(t, caddyfile) })
 		t.Run(overlay+" with the cache of the comment", func(t *testing.T) { adapt(t, uncomment(t, caddyfile, "cache ")) })
+		t.Run(overlay+" with the proxies of the comment", func(t *testing.T) { adapt(t, uncomment(t, caddyfile, "servers ")) })
 	}
 }
 
@@ -26,11 +27,13 @@ func TestCaddyfilesOfTheOverlaysAdaptWithoutWarnings(t *testing.T) {
 // some words to the one that closes it.
 func uncomment(tb testing.TB, text, begin string) string {
 	tb.Helper()
-	before, rest, found := strings.Cut(text, "\t\t# "+begin)
+	before, rest, found := strings.Cut(text, "# "+begin)
 	require.True(tb, found, begin)
-	block, after, found := strings.Cut(begin+rest, "\t\t# }")
+	sign := before[strings.LastIndex(before, "\n"):] + "# "
+	block, after, found := strings.Cut(begin+rest, sign+"}")
 	require.True(tb, found, begin)
-	return before + "\t\t" + strings.ReplaceAll(block, "\t\t# ", "\t\t") + "\t\t}" + after
+	indent := strings.TrimSuffix(sign, "# ")
+	return before + strings.ReplaceAll(block, sign, indent) + indent + "}" + after
 }
 
 // replaceEach replaces pairs of old and new, and asks that each old one occurs.

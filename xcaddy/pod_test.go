@@ -31,6 +31,12 @@ type pod struct {
 // where it listens, where the cluster is, and what would outlast the test.
 func runPod(tb testing.TB, kubeconfig, overlay string) *pod {
 	tb.Helper()
+	return runPodWith(tb, kubeconfig, overlay, readCaddyfile(tb, overlay))
+}
+
+// runPodWith has a Caddyfile of its own.
+func runPodWith(tb testing.TB, kubeconfig, overlay, caddyfile string) *pod {
+	tb.Helper()
 	p := &pod{
 		container: readDeployment(tb, overlay).Spec.Template.Spec.Containers[0],
 		addresses: map[string]string{},
@@ -40,7 +46,7 @@ func runPod(tb testing.TB, kubeconfig, overlay string) *pod {
 		tb.Setenv(variable.Name, variable.Value)
 	}
 	local := fmt.Sprintf("admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n", tb.TempDir())
-	caddyfile := replaceEach(tb, readCaddyfile(tb, overlay),
+	caddyfile = replaceEach(tb, caddyfile,
 		"admin localhost:2019\n", local,
 		"shutdown_delay 5s\n", "shutdown_delay 1ms\n",
 		"source kubernetes {\n", "source kubernetes {\n\t\t\tkubeconfig "+kubeconfig+"\n",
@@ -66,7 +72,10 @@ func freeAddress(tb testing.TB) string {
 }
 
 // question is a GET request that can be sent again.
-type question struct{ address, host, path string }
+type question struct {
+	address, host, path string
+	forwardedFor        string // none, if empty
+}
 
 // probe is what the kubelet asks.
 func (p *pod) probe(probe *corev1.Probe) question {
@@ -84,6 +93,9 @@ func (p *pod) status(tb testing.TB, q question) int {
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "http://"+q.address+q.path, http.NoBody)
 	require.NoError(tb, err)
 	request.Host = q.host
+	if q.forwardedFor != "" {
+		request.Header.Set("X-Forwarded-For", q.forwardedFor)
+	}
 	response, err := p.client.Do(request)
 	require.NoError(tb, err)
 	defer response.Body.Close()

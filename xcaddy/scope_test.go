@@ -25,6 +25,26 @@ func TestOverlayCluster(t *testing.T) {
 	t.Run("serves the example with these rights", func(t *testing.T) {
 		assertServesTheExample(t, c, cluster)
 	})
+	t.Run("judges the client that the proxy of the comment names", func(t *testing.T) {
+		c.PutSecret(t, namespace, "registry", map[string]string{"registry.yaml": `version: 1
+apps:
+- name: shop
+  hostnames: [shop.example.com]
+  secretRef: {namespace: shop, name: shop-clients}
+  allowCIDRs: [203.0.113.0/24, 127.0.0.1]
+`})
+		caddyfile := replaceEach(t, uncomment(t, readCaddyfile(t, cluster), "servers "), "static 10.0.0.10", "static 127.0.0.1")
+		pod := runPodWith(t, accountKubeconfig(t, c), cluster, caddyfile)
+		pod.await(t, http.StatusOK, pod.probe(pod.container.ReadinessProbe))
+		asked := pod.request("shop.example.com")
+		asked.forwardedFor = "203.0.113.7"
+		assert.Equal(t, http.StatusOK, pod.status(t, asked))
+		for _, claimed := range []string{"198.51.100.7", "203.0.113.7, 198.51.100.7"} {
+			asked.forwardedFor = claimed
+			assert.Equal(t, http.StatusForbidden, pod.status(t, asked), claimed)
+		}
+		applyExample(t, c)
+	})
 	t.Run("is alive, ready and serving without the API server that it had", func(t *testing.T) {
 		pod := runPod(t, accountKubeconfig(t, c), cluster)
 		pod.await(t, http.StatusOK, pod.probe(pod.container.ReadinessProbe))
