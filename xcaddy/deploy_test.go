@@ -17,7 +17,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/authz-bridge/authz-bridge/mirror/kube/kubetest"
@@ -28,6 +27,7 @@ func TestAPIServerAcceptsEachOverlay(t *testing.T) {
 	for _, dir := range append(overlays(), "monitoring") {
 		t.Run(dir, func(t *testing.T) {
 			applyNamespaces(t, c, cluster)
+			apply(t, c, []byte("{apiVersion: v1, kind: Namespace, metadata: {name: monitoring}}"))
 			assert.NoError(t, c.Apply(t.Context(), build(t, dir), true))
 		})
 	}
@@ -211,12 +211,33 @@ func TestNetworkPolicyLetsAnybodyInToTheSiteAlone(t *testing.T) {
 	require.Len(t, peers[9090], 1)
 	assert.Equal(t, map[string]string{"kubernetes.io/metadata.name": "monitoring"}, peers[9090][0].NamespaceSelector.MatchLabels)
 
-	require.Len(t, policy.Egress, 2)
+	require.Len(t, policy.Egress, 3)
 	assert.Equal(t, []networkingv1.NetworkPolicyPeer{{NamespaceSelector: new(metav1.LabelSelector)}}, policy.Egress[0].To)
-	assert.Empty(t, policy.Egress[0].Ports, "the apps behind, and DNS")
-	var ports []intstr.IntOrString
-	for _, port := range policy.Egress[1].Ports {
-		ports = append(ports, *port.Port)
+	assert.Empty(t, policy.Egress[0].Ports, "the apps behind")
+	for _, anywhere := range policy.Egress[1:] {
+		assert.Empty(t, anywhere.To)
 	}
-	assert.Equal(t, []intstr.IntOrString{intstr.FromInt32(443), intstr.FromInt32(6443)}, ports, "the API server")
+	assert.Equal(t, []string{"UDP 53", "TCP 53"}, portsOf(policy.Egress[1]), "DNS, also on the node")
+	assert.Equal(t, []string{"TCP 443", "TCP 6443"}, portsOf(policy.Egress[2]), "the API server")
+}
+
+func portsOf(rule networkingv1.NetworkPolicyEgressRule) (all []string) {
+	for _, port := range rule.Ports {
+		protocol := corev1.ProtocolTCP // the API's default
+		if port.Protocol != nil {
+			protocol = *port.Protocol
+		}
+		all = append(all, string(protocol)+" "+port.Port.String())
+	}
+	return all
+}
+
+func TestMonitoringIsWhereTheNetworkPolicyExpectsPrometheus(t *testing.T) {
+	manifests := documents(build(t, "monitoring"), "ConfigMap")
+	require.Len(t, manifests, 2)
+	for _, manifest := range manifests {
+		var configMap corev1.ConfigMap
+		require.NoError(t, yaml.UnmarshalStrict(manifest, &configMap))
+		assert.Equal(t, "monitoring", configMap.Namespace, configMap.Name)
+	}
 }
