@@ -27,21 +27,28 @@ type example struct {
 	site, health string // addresses
 }
 
-// runExample changes no more of an example than where it listens, and what would
-// outlast the test. The environment says where its objects are.
+// runExample loads an example. The environment says where its objects are.
 func runExample(t *testing.T, name string) example {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(examplesDir, name))
-	require.NoError(t, err)
-	e := example{site: freeAddress(t), health: freeAddress(t)}
-	local := fmt.Sprintf("admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n", t.TempDir())
-	caddyfile := replaceEach(t, string(text), "admin localhost:2019\n", local, "http://:8080 {", "http://"+portOf(t, e.site)+" {")
-	if strings.Contains(caddyfile, "http://:9090 {") {
-		caddyfile = replaceEach(t, caddyfile, "http://:9090 {", "http://"+portOf(t, e.health)+" {")
-	}
+	e, caddyfile := localExample(t, name)
 	require.NoError(t, caddy.Load(adapt(t, caddyfile), true))
 	t.Cleanup(func() { assert.NoError(t, caddy.Stop()) })
 	return e
+}
+
+// localExample changes no more of an example than where it listens, and what would
+// outlast the test.
+func localExample(t *testing.T, name string) (e example, caddyfile string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(examplesDir, name))
+	require.NoError(t, err)
+	e = example{site: freeAddress(t), health: freeAddress(t)}
+	local := fmt.Sprintf("admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n", t.TempDir())
+	caddyfile = replaceEach(t, string(text), "admin localhost:2019\n", local, "http://:8080 {", "http://"+portOf(t, e.site)+" {")
+	if strings.Contains(caddyfile, "http://:9090 {") {
+		caddyfile = replaceEach(t, caddyfile, "http://:9090 {", "http://"+portOf(t, e.health)+" {")
+	}
+	return e, caddyfile
 }
 
 func portOf(t *testing.T, address string) string {
@@ -152,6 +159,12 @@ func TestClusterExample(t *testing.T) {
 	e := runExample(t, "cluster.caddyfile")
 	assert.Equal(t, "hello from open\n", e.await(t, "open.localhost", nil, http.StatusOK))
 	e.await(t, "closed.localhost", nil, http.StatusServiceUnavailable)
+	e.awaitHealth(t)
+}
+
+// awaitHealth asks as the kubelet and Prometheus do.
+func (e example) awaitHealth(t *testing.T) {
+	t.Helper()
 	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
 		probe := pod{client: new(http.Client)}
 		probe.await(t, http.StatusOK, question{address: e.health, host: e.health, path: path})
