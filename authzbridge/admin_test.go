@@ -185,6 +185,7 @@ func TestTheAdminAPIRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"/explain?host=a&client_ip=here":         `400 client_ip: "here" is no address`,
 		"/explain?host=a&preflight=perhaps":      `400 preflight: "perhaps" is no choice`,
 		"/explain?host=a&require_credentials=no": `400 require_credentials: "no" is no choice`,
+		"/explain?host=a&no_inject=maybe":        `400 no_inject: "maybe" is no choice`,
 		"/explain?host=a&hosts=b":                `400 "hosts" is no parameter`,
 	} {
 		status, body := d.get(d.admin, "/authz_bridge"+path)

@@ -64,15 +64,26 @@ func (b *bridge) adviseOn(out *Explanation, s *snapshot.Snapshot, d snapshot.Dec
 		// The build may be older than the expiry.
 		out.Detail = "expired at " + d.App.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z07:00")
 	case snapshot.ReasonAppInvalid:
-		out.Detail = d.App.Detail
-		if out.Detail == "" {
-			out.Detail = "the directive has require_credentials, and the App has no anyOf"
-			out.Remedy = "write anyOf in the App, or take require_credentials from the directive"
-		}
+		adviseOnInvalid(out, d.App)
 	default:
 		if d.App != nil && d.App.Reason == d.Reason {
 			out.Detail = d.App.Detail
 		}
+	}
+}
+
+// adviseOnInvalid tells an entry that is wrong from one that is not for this use of it.
+// What else is wrong with the App, such as its Secret, is not the cause.
+func adviseOnInvalid(out *Explanation, app *snapshot.App) {
+	switch {
+	case app.Reason == snapshot.ReasonAppInvalid:
+		out.Detail = app.Detail
+	case out.RequireCredentials && len(app.AnyOf) == 0:
+		out.Detail = "the directive has require_credentials, and the App has no anyOf"
+		out.Remedy = "write anyOf in the App, or take require_credentials from the directive"
+	default:
+		out.Detail = "the App has inject, and authz_bridge_verify cannot change the request of another proxy"
+		out.Remedy = "take inject from the App, or serve it by authz_bridge"
 	}
 }
 

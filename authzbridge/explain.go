@@ -11,7 +11,8 @@ import (
 
 // Explanation is what `GET /authz_bridge/explain` of the admin API answers: what a
 // request without credentials would be answered, why, and what to do about it. It is
-// the handler's own decision, of a request that nobody sent.
+// the handler's own decision, of a request that nobody sent; with no_inject that of
+// authz_bridge_verify, where the other proxy asks as it must.
 type Explanation struct {
 	Host   string `json:"host"`
 	Method string `json:"method"`
@@ -19,9 +20,10 @@ type Explanation struct {
 	// ClientIP is the client's address; absent where none was given, so that no App
 	// with allowCIDRs is open.
 	ClientIP string `json:"client_ip,omitempty"`
-	// Preflight and RequireCredentials are as they were asked for.
+	// Preflight, RequireCredentials and NoInject are as they were asked for.
 	Preflight          bool `json:"preflight"`
 	RequireCredentials bool `json:"require_credentials"`
+	NoInject           bool `json:"no_inject"`
 
 	// Generation and Hash are those of Status, of the snapshot that decided.
 	Generation uint64 `json:"generation"`
@@ -47,7 +49,7 @@ type Explanation struct {
 }
 
 // explainParameters are those of the query, in the order in which they are told.
-var explainParameters = []string{"host", "method", "path", "client_ip", "preflight", "require_credentials"}
+var explainParameters = []string{"host", "method", "path", "client_ip", "preflight", "require_credentials", "no_inject"}
 
 // supposed is a request that nobody sent.
 type supposed struct {
@@ -56,6 +58,7 @@ type supposed struct {
 	clientIP           netip.Addr
 	preflight          bool
 	requireCredentials bool
+	noInject           bool // as authz_bridge_verify decides
 }
 
 func readSupposed(r *http.Request) (supposed, error) {
@@ -72,6 +75,9 @@ func readSupposed(r *http.Request) (supposed, error) {
 		return q, err
 	}
 	if q.requireCredentials, err = boolean(values, "require_credentials"); err != nil {
+		return q, err
+	}
+	if q.noInject, err = boolean(values, "no_inject"); err != nil {
 		return q, err
 	}
 	if q.preflight {
@@ -120,6 +126,7 @@ func (q *supposed) request() snapshot.Request {
 		Header:             header,
 		Caller:             nobody{q.clientIP},
 		RequireCredentials: q.requireCredentials,
+		NoInject:           q.noInject,
 	}
 }
 
@@ -151,6 +158,7 @@ func (b *bridge) explain(q supposed) Explanation {
 		Path:               q.path,
 		Preflight:          q.preflight,
 		RequireCredentials: q.requireCredentials,
+		NoInject:           q.noInject,
 		Generation:         s.Generation(),
 		Hash:               b.summary(s).hash,
 		Outcome:            d.Outcome().String(),

@@ -460,6 +460,7 @@ func TestExplainTakesRequireCredentialsAndTheAddressIntoAccount(t *testing.T) {
 	u := &truths{secrets: map[string]string{"good": stringData(someToken())}}
 	u.app("name: open\nhostnames: [open.example.com]\nsecretRef: {name: good}")
 	u.app("name: corner\nhostnames: [corner.example.com]\nsecretRef: {name: good}\nallowCIDRs: [127.0.0.0/8, 10.0.0.0/8]")
+	u.app("name: nowhere\nhostnames: [nowhere.example.com]\nsecretRef: {name: nowhere}")
 	u.write(k)
 	d := truthful(t, filesOption(k.manifests))
 	d.becomes("open.example.com", http.StatusOK)
@@ -470,6 +471,11 @@ func TestExplainTakesRequireCredentialsAndTheAddressIntoAccount(t *testing.T) {
 	e := explain("host=open.example.com&require_credentials=true")
 	assert.Equal(t, "app_invalid", e.Reason)
 	assert.Contains(t, e.Detail, "require_credentials")
+	e = explain("host=nowhere.example.com&require_credentials=true")
+	assert.Equal(t, "app_invalid", e.Reason)
+	assert.Equal(t, "the directive has require_credentials, and the App has no anyOf", e.Detail, "the Secret would change nothing")
+	assert.Contains(t, e.Remedy, "write anyOf")
+	assert.Equal(t, "secret_absent", explain("host=nowhere.example.com").Reason)
 	e = explain("host=corner.example.com")
 	assert.Equal(t, "address_denied", e.Reason, "no address is no address of the App's")
 	assert.Contains(t, e.Detail, "127.0.0.0/8, 10.0.0.0/8")
@@ -483,4 +489,33 @@ func TestExplainTakesRequireCredentialsAndTheAddressIntoAccount(t *testing.T) {
 	before := d.metric(`authz_bridge_decisions_total{app="open",reason="allowed"}`)
 	explain("host=open.example.com")
 	assert.Equal(t, before, d.metric(`authz_bridge_decisions_total{app="open",reason="allowed"}`), "an explanation is no decision")
+}
+
+func TestExplainTellsWhatVerifyAnswers(t *testing.T) {
+	a := opened(t)
+	explain := func(host, more string) authzbridge.Explanation {
+		return read[authzbridge.Explanation](a.door, "/authz_bridge/explain?client_ip=203.0.113.5&host="+host+more)
+	}
+	for _, name := range []string{"shop", "open", "ten", "nameless", "given", "basic", "absent", "wrong", "expired", "both", "nobody"} {
+		host := name + ".example.com"
+		e := explain(host, "&no_inject=true")
+		status := e.Status
+		if e.Outcome == "allow" {
+			status = http.StatusOK
+		}
+		assert.Equal(t, a.about(host).status, status, host)
+		if name != "given" {
+			assert.Equal(t, explain(host, "").Reason, e.Reason, host)
+		}
+	}
+	e := explain("given.example.com", "&no_inject=true")
+	assert.Equal(t, "app_invalid", e.Reason)
+	assert.Contains(t, e.Detail, "inject")
+	assert.Contains(t, e.Remedy, "take inject from the App")
+	assert.Equal(t, "credentials_missing", explain("given.example.com", "").Reason)
+
+	assert.Contains(t, a.command(command.ExitTrouble, "explain", "given.example.com", "--no-inject"), "503 Service Unavailable")
+	assert.Contains(t, a.command(command.ExitFine, "explain", "given.example.com"), "401 Unauthorized")
+	wrong := explain("wrong.example.com", "&no_inject=true&require_credentials=true")
+	assert.Contains(t, wrong.Detail, "unheard", "an entry that is wrong is wrong for every use")
 }

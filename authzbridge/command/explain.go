@@ -12,8 +12,8 @@ import (
 
 // explainFlags say more of the request.
 type explainFlags struct {
-	method, path, clientIP        *string
-	preflight, requireCredentials *bool
+	method, path, clientIP                  *string
+	preflight, requireCredentials, noInject *bool
 }
 
 func explainCommand() *cobra.Command {
@@ -23,7 +23,9 @@ func explainCommand() *cobra.Command {
 		Long: `
 Prints what a request without credentials is answered with: the handler's own
 decision, the check that made it, the App, what that asks of its callers, and
-what to do. The option unknown of the directive is not looked at.
+what to do. The option unknown of the directive is not looked at. With
+--no-inject it is the decision of authz_bridge_verify, about a question that a
+trusted proxy asks as it must.
 
 Exit codes: 0 the request passes, or lacks nothing but credentials, 1 it is
 refused for another reason, 2 no answer.`,
@@ -39,6 +41,7 @@ refused for another reason, 2 no answer.`,
 		clientIP:           cmd.Flags().String("client-ip", "", "Address of the client, for allowCIDRs"),
 		preflight:          cmd.Flags().Bool("preflight", false, "Ask for a CORS preflight request"),
 		requireCredentials: cmd.Flags().Bool("require-credentials", false, "As the option of the directive"),
+		noInject:           cmd.Flags().Bool("no-inject", false, "Ask for what authz_bridge_verify answers: an App with inject is none for it"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e authzbridge.Explanation
@@ -65,7 +68,7 @@ func (f explainFlags) query(host string) url.Values {
 			query.Set(name, value)
 		}
 	}
-	for name, value := range map[string]bool{"preflight": *f.preflight, "require_credentials": *f.requireCredentials} {
+	for name, value := range map[string]bool{"preflight": *f.preflight, "require_credentials": *f.requireCredentials, "no_inject": *f.noInject} {
 		if value {
 			query.Set(name, "true")
 		}
