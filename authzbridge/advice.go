@@ -87,6 +87,16 @@ func adviseOnInvalid(out *Explanation, app *snapshot.App) {
 	}
 }
 
+// adviseOnUpstreams tells of a request that is let through, and that `dynamic
+// authz_bridge` has no address for.
+func adviseOnUpstreams(out *Explanation) {
+	if out.Status != 0 || out.App == nil || out.App.UpstreamsError == "" {
+		return
+	}
+	out.Detail = out.App.UpstreamsError
+	out.Remedy = "where the site has `dynamic authz_bridge`, correct upstreams of the App: reverse_proxy answers 503 until then"
+}
+
 func (b *bridge) adviseOnUnknown(out *Explanation, s *snapshot.Snapshot) {
 	of, ok := snapshot.ViewAt[*versions](s, b.versioned)
 	if !ok {

@@ -47,6 +47,11 @@ type AppDetail struct {
 	// Conflicts are the hostnames that other Apps claim as well, so that none has
 	// them.
 	Conflicts []snapshot.Conflict `json:"conflicts"`
+	// Upstreams are the addresses that `dynamic authz_bridge` sends requests to, and
+	// UpstreamsError says why there are none though the App lists some; absent where
+	// nothing is wrong.
+	Upstreams      []string `json:"upstreams"`
+	UpstreamsError string   `json:"upstreams_error,omitempty"`
 	// Warnings are oddities that deny nothing.
 	Warnings []string `json:"warnings"`
 	Asks     Asks     `json:"asks"`
@@ -122,10 +127,11 @@ func (q *appsQuery) matches(app *snapshot.App) bool {
 
 // serving is one Snapshot, seen from the admin API.
 type serving struct {
-	snapshot *snapshot.Snapshot
-	apps     *snapshot.Apps
-	versions *versions
-	summary  summary
+	snapshot  *snapshot.Snapshot
+	apps      *snapshot.Apps
+	upstreams *snapshot.Upstreams // nil knows of none
+	versions  *versions
+	summary   summary
 }
 
 // serving returns what is served, or an error while that is nothing.
@@ -136,7 +142,8 @@ func (b *bridge) serving() (serving, error) {
 	if !ok || !known {
 		return serving{}, problem(http.StatusServiceUnavailable, "nothing has been read yet; /authz_bridge/status says why")
 	}
-	return serving{s, apps, of, b.summary(s)}, nil
+	upstreams, _ := snapshot.ViewAt[*snapshot.Upstreams](s, b.upstreams)
+	return serving{s, apps, upstreams, of, b.summary(s)}, nil
 }
 
 func serveApps(b *bridge, r *http.Request) (int, any, error) {
@@ -207,7 +214,19 @@ func serveApp(b *bridge, r *http.Request) (int, any, error) {
 }
 
 func (s *serving) detail(app *snapshot.App) AppDetail {
-	out := AppDetail{AppEntry: s.entry(app), Conflicts: []snapshot.Conflict{}, Warnings: orEmpty(app.Warnings), Asks: asksOf(app)}
+	out := AppDetail{
+		AppEntry:  s.entry(app),
+		Conflicts: []snapshot.Conflict{},
+		Upstreams: []string{},
+		Warnings:  orEmpty(app.Warnings),
+		Asks:      asksOf(app),
+	}
+	if where := s.upstreams.Of(app); where != nil {
+		out.Upstreams = orEmpty(where.Addresses)
+		if where.Err != nil {
+			out.UpstreamsError = where.Err.Error()
+		}
+	}
 	for _, hostname := range app.Hostnames {
 		if claimants := s.apps.Claimants(hostname); claimants != nil {
 			out.Conflicts = append(out.Conflicts, snapshot.Conflict{Hostname: hostname, Apps: claimants})

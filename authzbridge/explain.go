@@ -177,16 +177,18 @@ func (b *bridge) explain(q supposed) Explanation {
 		b.explainApp(&out, s, d.App, request)
 	}
 	b.adviseOn(&out, s, d)
+	adviseOnUpstreams(&out)
 	return out
 }
 
 func (b *bridge) explainApp(out *Explanation, s *snapshot.Snapshot, app *snapshot.App, r snapshot.Request) {
 	apps, _ := snapshot.ViewAt[*snapshot.Apps](s, b.decider.Apps)
+	upstreams, _ := snapshot.ViewAt[*snapshot.Upstreams](s, b.upstreams)
 	of, ok := snapshot.ViewAt[*versions](s, b.versioned)
 	if !ok {
 		return
 	}
-	seen := serving{snapshot: s, apps: apps, versions: of}
+	seen := serving{snapshot: s, apps: apps, upstreams: upstreams, versions: of}
 	detail := seen.detail(app)
 	out.App, out.Public = &detail, len(app.AnyOf) > 0 && app.IsPublic(r)
 }

@@ -71,7 +71,8 @@ type AppsStatus struct {
 	Hostnames int `json:"hostnames"`
 	// NotServing are the Apps that do not serve, at most 100 of them.
 	NotServing []AppProblem `json:"not_serving"`
-	// Warnings are oddities that deny nothing, at most 100 of them.
+	// Warned counts oddities that deny nothing, of which Warnings lists at most 100.
+	Warned   int          `json:"warned"`
 	Warnings []AppWarning `json:"warnings"`
 	// Conflicting counts the hostnames that more than one App claims, of which
 	// Conflicts lists at most 100.
@@ -191,6 +192,7 @@ func appsStatus(apps *snapshot.Apps, upstreams *snapshot.Upstreams) AppsStatus {
 }
 
 func (s *AppsStatus) warn(app *snapshot.App, warnings ...string) {
+	s.Warned += len(warnings)
 	for _, w := range warnings {
 		if len(s.Warnings) < mostProblems {
 			s.Warnings = append(s.Warnings, AppWarning{app.Name, w})

@@ -158,6 +158,7 @@ func allTruths(t *testing.T) *truths {
 	const good = "\nsecretRef: {name: good, key: token}"
 	u.ofHosts(good)
 	u.ofEntries(good)
+	u.ofUpstreams(good)
 	u.ofSecrets()
 	u.ofCredentials(t)
 	return u
@@ -212,6 +213,46 @@ func (u *truths) ofEntries(good string) {
 	u.state("from another address, and the Secret is gone", "elsewhere.example.com", "address_denied")
 	u.app("name: here\nhostnames: [here.example.com]\nallowCIDRs: [127.0.0.0/8]" + good)
 	u.state("from this address", "here.example.com", "allowed")
+}
+
+// ofUpstreams are wrong in nothing that a request is decided by.
+func (u *truths) ofUpstreams(good string) {
+	u.app("name: placed\nhostnames: [placed.example.com]\nupstreams: ['placed.town.svc:8080', '[2001:DB8::1]:80']" + good)
+	u.state("upstreams", "placed.example.com", "allowed")
+	u.app("name: astray\nhostnames: [astray.example.com]\nupstreams:\n- placed.town.svc:8080\n- x:99999" + good)
+	u.state("upstreams that cannot be used", "astray.example.com", "allowed")
+	u.app("name: nowhere-at-all\nhostnames: [nowhere-at-all.example.com]\nupstreams: []" + good + byKey)
+	u.state("no upstreams in the list", "nowhere-at-all.example.com", "credentials_missing")
+}
+
+// assertUpstreams is that lint, the App and explain say of upstreams what is done.
+func (u *truths) assertUpstreams(t *testing.T, d *door, warnings map[string]string) {
+	t.Helper()
+	wrong := map[string]string{
+		"astray":         `upstreams[1]: "x:99999" has no port; write host:port, with a port from 1 to 65535`,
+		"nowhere-at-all": "upstreams: [] is no list; write it as in [shop.shop.svc:8080], or leave the field out",
+	}
+	assert.Equal(t, wrong, warnings, "of lint")
+	for name, says := range wrong {
+		app := read[authzbridge.AppDetail](d, "/authz_bridge/apps/"+name)
+		assert.Equal(t, says, app.UpstreamsError)
+		assert.Empty(t, app.Upstreams)
+		e := (&statement{host: name + ".example.com"}).told(d)
+		assert.Equal(t, says, e.App.UpstreamsError)
+		assert.Equal(t, e.Outcome == "allow", e.Detail == says, "where it decides what a client gets")
+		assert.Equal(t, e.Outcome == "allow", strings.Contains(e.Remedy, "reverse_proxy answers 503"), e.Remedy)
+	}
+	app := read[authzbridge.AppDetail](d, "/authz_bridge/apps/placed")
+	assert.Equal(t, []string{"placed.town.svc:8080", "[2001:db8::1]:80"}, app.Upstreams)
+	assert.Empty(t, app.UpstreamsError)
+	assert.Contains(t, d.command(command.ExitFine, "apps", "placed"), "upstreams   placed.town.svc:8080 [2001:db8::1]:80\n")
+	for _, args := range [][]string{{"apps", "astray"}, {"explain", "astray.example.com"}} {
+		out := strings.Join(strings.Fields(d.command(command.ExitFine, args...)), " ")
+		assert.Contains(t, out, "upstreams none that can be used "+wrong["astray"])
+	}
+	st := d.bridge().Apps
+	assert.Equal(t, len(wrong), st.Warned)
+	assert.Len(t, st.Warnings, len(wrong))
 }
 
 func (u *truths) ofSecrets() {
@@ -315,7 +356,7 @@ func TestExplainAndLintTellTheTruthOfTheHandler(t *testing.T) {
 	for _, app := range running.Apps {
 		want[app.Name] = app.Reason + ": " + app.Detail
 	}
-	conflicts := make(map[string]int)
+	conflicts, warnings := make(map[string]int), make(map[string]string)
 	for _, p := range report.Problems {
 		switch p.Reason {
 		case "host_conflict":
@@ -323,7 +364,7 @@ func TestExplainAndLintTellTheTruthOfTheHandler(t *testing.T) {
 		case "source_invalid":
 			assert.Contains(t, p.File, "refused.yaml")
 		case "warning":
-			t.Errorf("no warning was asked for: %+v", p)
+			warnings[p.App] = p.Detail
 		default:
 			got[p.App] = p.Reason + ": " + strings.TrimSuffix(p.Detail, "; remove the App, or set a later time")
 		}
@@ -331,6 +372,7 @@ func TestExplainAndLintTellTheTruthOfTheHandler(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Equal(t, map[string]int{"first": 2, "second": 2}, conflicts)
 	assert.Equal(t, running.Total, report.Apps-report.Serving)
+	u.assertUpstreams(t, d, warnings)
 	u.assertLines(t, k, report)
 }
 
@@ -376,6 +418,7 @@ func (u *truths) assertLines(t *testing.T, k *desk, report command.Report) {
 		"odd-place":     "- header: Accept",
 		"odd-cidr":      "allowCIDRs: [10.0.0.1/8]",
 		"late":          "expiresAt: tomorrow",
+		"astray":        "- x:99999",
 		"nowhere":       "secretRef: {name: nowhere}",
 		"wayless":       "- basic: {key: auth}",
 		"weak":          "- basic: {}",

@@ -170,6 +170,7 @@ func printApp(p *page, app authzbridge.AppDetail) {
 		p.field("conflict", "%s: claimed by %s; remove it from all but one", c.Hostname, strings.Join(c.Apps, ", "))
 	}
 	printSecret(p, app.Secret)
+	printUpstreams(p, app)
 	printAsks(p, app.Asks)
 	for _, warning := range app.Warnings {
 		p.field("warning", "%s", warning)
@@ -190,6 +191,16 @@ func printSecret(p *page, s *authzbridge.SecretVersion) {
 	}
 	if s.UID != "" {
 		p.field("", "UID %s", s.UID)
+	}
+}
+
+func printUpstreams(p *page, app authzbridge.AppDetail) {
+	switch {
+	case app.UpstreamsError != "":
+		p.field("upstreams", "none that can be used")
+		p.field("", "%s", app.UpstreamsError)
+	case len(app.Upstreams) > 0:
+		p.field("upstreams", "%s", strings.Join(app.Upstreams, " "))
 	}
 }
 

@@ -41,7 +41,7 @@ refused for another reason, 2 no answer.`,
 		clientIP:           cmd.Flags().String("client-ip", "", "Address of the client, for allowCIDRs"),
 		preflight:          cmd.Flags().Bool("preflight", false, "Ask for a CORS preflight request"),
 		requireCredentials: cmd.Flags().Bool("require-credentials", false, "As the option of the directive"),
-		noInject:           cmd.Flags().Bool("no-inject", false, "Ask for what authz_bridge_verify answers: an App with inject is none for it"),
+		noInject:           cmd.Flags().Bool("no-inject", false, "As authz_bridge_verify decides"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e authzbridge.Explanation

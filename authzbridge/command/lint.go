@@ -176,22 +176,45 @@ func (l *linter) readSecrets(ctx context.Context, dir string, parsed *snapshot.R
 }
 
 func (l *linter) judge(parsed *snapshot.Registry) error {
-	view, err := snapshot.NewAppsBuilder().Build(snapshot.NewObjects(time.Now(), parsed, l.reading.Secrets))
+	objects := snapshot.NewObjects(time.Now(), parsed, l.reading.Secrets)
+	apps, err := made[*snapshot.Apps](snapshot.NewAppsBuilder(), objects)
 	if err != nil {
 		return err
 	}
-	apps, ok := view.(*snapshot.Apps)
-	if !ok {
-		return fmt.Errorf("the builder made a %T", view)
+	upstreams, err := made[*snapshot.Upstreams](snapshot.NewUpstreamsBuilder(), objects)
+	if err != nil {
+		return err
 	}
 	l.report.Apps = apps.Len()
 	for i := range apps.Len() {
+		l.judgeUpstreams(upstreams, apps.At(i))
 		l.judgeApp(apps, apps.At(i))
 	}
 	slices.SortStableFunc(l.report.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Inside, b.Inside))
 	})
 	return nil
+}
+
+// made is the View that a Builder makes.
+func made[V any](builder snapshot.Builder, o snapshot.Objects) (view V, err error) {
+	built, err := builder.Build(o)
+	if err != nil {
+		return view, err
+	}
+	view, ok := built.(V)
+	if !ok {
+		return view, fmt.Errorf("builder %s made a %T", builder.Name(), built)
+	}
+	return view, nil
+}
+
+// judgeUpstreams warns, for what is wrong there closes nothing.
+func (l *linter) judgeUpstreams(upstreams *snapshot.Upstreams, app *snapshot.App) {
+	if where := upstreams.Of(app); where != nil && where.Err != nil {
+		words := where.Err.Error()
+		l.add(app, severityWarning, severityWarning, l.entry(app).blame(words), words)
+	}
 }
 
 func (l *linter) judgeApp(apps *snapshot.Apps, app *snapshot.App) {

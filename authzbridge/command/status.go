@@ -141,30 +141,30 @@ func printReasons(p *page, st authzbridge.Status) {
 
 func printProblems(p *page, apps authzbridge.AppsStatus) {
 	if more := apps.Total - apps.Serving; more > 0 {
-		p.heading("Apps that do not serve%s", outOf(len(apps.NotServing), more))
+		p.heading("Apps that do not serve%s", outOf(len(apps.NotServing), more, "apps --reason '!allowed'"))
 		for _, app := range apps.NotServing {
 			p.paragraph(2, app.App+": "+app.Reason)
 			p.paragraph(4, app.Detail)
 		}
 	}
 	if apps.Conflicting > 0 {
-		p.heading("Hostnames that several Apps claim%s", outOf(len(apps.Conflicts), apps.Conflicting))
+		p.heading("Hostnames that several Apps claim%s", outOf(len(apps.Conflicts), apps.Conflicting, "lint"))
 		for _, c := range apps.Conflicts {
 			p.paragraph(2, c.Hostname+": "+strings.Join(c.Apps, ", "))
 		}
 	}
-	if len(apps.Warnings) > 0 {
-		p.heading("Warnings")
+	if apps.Warned > 0 {
+		p.heading("Warnings%s", outOf(len(apps.Warnings), apps.Warned, "lint"))
 		for _, w := range apps.Warnings {
 			p.paragraph(2, w.App+": "+w.Warning)
 		}
 	}
 }
 
-// outOf says that a list is not whole.
-func outOf(shown, total int) string {
+// outOf says that a list is not whole, and which command has the rest.
+func outOf(shown, total int, rest string) string {
 	if shown >= total {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %d (see caddy %s apps --reason '!allowed')", shown, total, name)
+	return fmt.Sprintf(", %d of %d (see caddy %s %s)", shown, total, name, rest)
 }
