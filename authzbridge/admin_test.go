@@ -138,6 +138,8 @@ func TestAppsAreToldInPagesAndByWhatIsAskedFor(t *testing.T) {
 
 	for query, want := range map[string][]string{
 		"reason=app_invalid":                         {"bad", "apps[1]"},
+		"reason=host_conflict":                       {"absent", "other"},
+		"reason=!host_conflict&limit=2":              {"bad", "apps[1]"},
 		"reason=!allowed":                            {"bad", "apps[1]", "absent", "other"},
 		"reason=!allowed&limit=1":                    {"bad"},
 		"reason=secret_absent":                       {"absent", "other"},
@@ -159,6 +161,12 @@ func TestAppsAreToldInPagesAndByWhatIsAskedFor(t *testing.T) {
 	assert.Contains(t, one.Detail, "does not exist; create it")
 	require.Len(t, one.Conflicts, 1)
 	assert.Equal(t, []string{"absent", "other"}, one.Conflicts[0].Apps)
+	assert.Equal(t, []string{"shared.example.com"}, one.Conflicting)
+	assert.Equal(t, 2, all.Conflicting)
+	for _, entry := range all.Apps {
+		assert.Equal(t, entry.Name == "absent" || entry.Name == "other", len(entry.Conflicting) > 0, entry.Name)
+	}
+	assert.Equal(t, int64(1), d.metric("authz_bridge_hostnames_conflicting"))
 	assert.Nil(t, read[authzbridge.AppDetail](d, "/authz_bridge/apps/"+url.PathEscape("apps[1]")).Secret)
 }
 

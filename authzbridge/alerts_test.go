@@ -48,6 +48,17 @@ var faults = map[string]fault{
 		},
 		alerts: []string{"AuthzBridgeAppsNotReady"},
 	},
+	"two apps claim one hostname": {
+		make: func(k *desk, d *door) {
+			k.secret("registry", "registry.yaml", document(
+				app("open", "open.example.com"),
+				"name: other\nhostnames: [open.example.com]\nsecretRef: {name: open}",
+				app("slow", "slow.example.com")+"\nanyOf: [{basic: {}}]",
+			))
+			d.becomes("open.example.com", http.StatusServiceUnavailable)
+		},
+		alerts: []string{"AuthzBridgeHostnameConflicts"},
+	},
 	"the source has gone": {
 		make: func(k *desk, d *door) {
 			require.NoError(k.tb, os.Rename(k.manifests, k.manifests+".aside"))

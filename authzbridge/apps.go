@@ -18,9 +18,11 @@ type AppList struct {
 	Hash       string `json:"hash,omitempty"`
 	// Total counts the Apps that match, on all pages, and Serving those of them that
 	// serve.
-	Total   int        `json:"total"`
-	Serving int        `json:"serving"`
-	Apps    []AppEntry `json:"apps"`
+	Total   int `json:"total"`
+	Serving int `json:"serving"`
+	// Conflicting counts those of them that have a hostname in conflict.
+	Conflicting int        `json:"conflicting"`
+	Apps        []AppEntry `json:"apps"`
 	// Next is what to ask for as `after` to get the next page; absent on the last.
 	Next *int `json:"next,omitempty"`
 }
@@ -32,6 +34,9 @@ type AppEntry struct {
 	// Position is the place in the Registry, from 0.
 	Position  int      `json:"position"`
 	Hostnames []string `json:"hostnames"`
+	// Conflicting are the hostnames that other Apps claim as well: they answer 503
+	// host_conflict, whatever Reason says. Absent for none.
+	Conflicting []string `json:"conflicting,omitempty"`
 	// Reason is what every request for the App is answered with, as of the build;
 	// allowed where it depends on the request.
 	Reason string `json:"reason"`
@@ -117,12 +122,18 @@ func isReason(text string) bool {
 	return false
 }
 
-func (q *appsQuery) matches(app *snapshot.App) bool {
+func (q *appsQuery) matches(app *snapshot.App, contested []string) bool {
 	secret := app.SecretRef.Secret
-	return (q.reason == "" || (app.Reason.String() == q.reason) != q.reasonIsNegated) &&
+	return (q.reason == "" || q.hasReason(app, contested) != q.reasonIsNegated) &&
 		(q.name == "" || app.Name == q.name) &&
 		(q.namespace == "" || secret.Namespace == q.namespace) &&
 		(q.secret == "" || secret.String() == q.secret && secret != snapshot.Key{})
+}
+
+// hasReason takes an App with a hostname in conflict for one of that reason too.
+func (q *appsQuery) hasReason(app *snapshot.App, contested []string) bool {
+	return app.Reason.String() == q.reason ||
+		q.reason == snapshot.ReasonHostConflict.String() && len(contested) > 0
 }
 
 // serving is one Snapshot, seen from the admin API.
@@ -162,10 +173,14 @@ func (s *serving) list(q appsQuery) AppList {
 	out := AppList{Generation: s.snapshot.Generation(), Hash: s.summary.hash, Apps: []AppEntry{}}
 	for i := range s.apps.Len() {
 		app := s.apps.At(i)
-		if !q.matches(app) {
+		contested := s.apps.Contested(app)
+		if !q.matches(app, contested) {
 			continue
 		}
 		out.Total++
+		if len(contested) > 0 {
+			out.Conflicting++
+		}
 		if app.Reason == snapshot.ReasonAllowed {
 			out.Serving++
 		}
@@ -183,11 +198,12 @@ func (s *serving) list(q appsQuery) AppList {
 
 func (s *serving) entry(app *snapshot.App) AppEntry {
 	out := AppEntry{
-		Name:      app.Name,
-		Position:  app.Index,
-		Hostnames: orEmpty(app.Hostnames),
-		Reason:    app.Reason.String(),
-		Detail:    app.Detail,
+		Name:        app.Name,
+		Position:    app.Index,
+		Hostnames:   orEmpty(app.Hostnames),
+		Conflicting: s.apps.Contested(app),
+		Reason:      app.Reason.String(),
+		Detail:      app.Detail,
 	}
 	if app.SecretRef.Secret != (snapshot.Key{}) {
 		v := s.versions.of(app)

@@ -127,3 +127,34 @@ func TestCommandsFitATerminalWhateverTheyPrint(t *testing.T) {
 	assert.Len(t, runJSON[authzbridge.AppList](d, command.ExitTrouble, "apps", "--limit", "2").Apps, 2)
 	assert.Contains(t, d.command(command.ExitFine, "apps", long), "warning")
 }
+
+func TestAppsMarksHostnamesInConflictOfAppsThatServe(t *testing.T) {
+	k := newDesk(t)
+	k.secret("open", "token", "placeholder")
+	k.secret("registry", "registry.yaml", document(
+		app("open", "open.example.com"),
+		"name: twin\nhostnames: [twin.example.com, '*.twin.example.com']\nsecretRef: {name: open}",
+		"name: other-twin\nhostnames: [twin.example.com, '*.twin.example.com']\nsecretRef: {name: open}",
+	))
+	d := open(t, filesOption(k.manifests))
+	d.becomes("open.example.com", http.StatusOK)
+	assert.Equal(t, http.StatusServiceUnavailable, d.status("twin.example.com"))
+	assert.Equal(t, int64(2), d.metric("authz_bridge_hostnames_conflicting"))
+	assert.Equal(t, int64(3), d.metric(`authz_bridge_apps{reason="allowed"}`))
+
+	out := d.command(command.ExitTrouble, "apps")
+	assert.Equal(t, 2, strings.Count(out, "host_conflict: twin.example.com +1 claimed by other Apps as well"), out)
+	assert.Contains(t, strings.Join(strings.Fields(out), " "), "3 of 3 Apps serve, 2 with a hostname in conflict;")
+	assert.NotContains(t, d.command(command.ExitTrouble, "apps", "--reason", "host_conflict"), "open.example.com")
+	assert.Contains(t, d.command(command.ExitTrouble, "apps", "twin"), "conflict    *.twin.example.com: claimed by twin, other-twin; remove it from all")
+	d.command(command.ExitFine, "apps", "open")
+	d.command(command.ExitFine, "apps", "--reason", "!host_conflict")
+
+	k.secret("registry", "registry.yaml", document(
+		app("open", "open.example.com"),
+		"name: twin\nhostnames: [twin.example.com, '*.twin.example.com']\nsecretRef: {name: open}",
+	))
+	d.becomes("twin.example.com", http.StatusOK)
+	d.command(command.ExitFine, "apps")
+	assert.Equal(t, int64(0), d.metric("authz_bridge_hostnames_conflicting"))
+}

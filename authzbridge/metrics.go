@@ -86,6 +86,7 @@ var (
 	generationDesc = desc("snapshot_generation", "Generation of the snapshot in service; 0 before the first.")
 	appsDesc       = desc("apps", "Apps of the Registry, by what a request for them is answered as of the build.", "reason")
 	hostnamesDesc  = desc("hostnames", "Different hostnames of the Registry, wildcards included.")
+	conflictsDesc  = desc("hostnames_conflicting", "Hostnames that more than one App claims, so that none serves there.")
 	stateDesc      = desc("state", "1 for the state that the Mirror is in.", "state")
 	readyDesc      = desc("ready", "1 if requests can be answered.")
 	ageDesc        = desc("snapshot_age_seconds", "How long ago all that is served was known to be right; absent while nothing is served.")
@@ -105,7 +106,7 @@ type gauges bridge
 
 // Describe implements prometheus.Collector.
 func (*gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, stateDesc, readyDesc, degradedDesc, hashesDesc, ageDesc, contactDesc, validatedDesc, cacheDesc, cacheTimeDesc, eventsDesc} {
+	for _, d := range []*prometheus.Desc{decisionsDesc, rebuildsDesc, generationDesc, appsDesc, hostnamesDesc, conflictsDesc, stateDesc, readyDesc, degradedDesc, hashesDesc, ageDesc, contactDesc, validatedDesc, cacheDesc, cacheTimeDesc, eventsDesc} {
 		out <- d
 	}
 }
@@ -164,14 +165,15 @@ func (*gauges) collectDegraded(c collection, st mirror.Status) {
 
 func (g *gauges) collectApps(c collection, s *snapshot.Snapshot) {
 	var byReason [snapshot.ReasonCount]int
-	hostnames := 0
+	hostnames, conflicting := 0, 0
 	if apps, ok := snapshot.ViewAt[*snapshot.Apps](s, g.decider.Apps); ok {
-		hostnames = apps.Hostnames()
+		hostnames, conflicting = apps.Hostnames(), apps.Conflicting()
 		for i := range apps.Len() {
 			byReason[apps.At(i).Reason]++
 		}
 	}
 	c.gauge(hostnamesDesc, float64(hostnames))
+	c.gauge(conflictsDesc, float64(conflicting))
 	for reason := snapshot.ReasonAppInvalid; reason <= snapshot.ReasonAllowed; reason++ {
 		if !reason.OfRequest() {
 			c.gauge(appsDesc, float64(byReason[reason]), reason.String())

@@ -172,7 +172,7 @@ func appsStatus(apps *snapshot.Apps, upstreams *snapshot.Upstreams) AppsStatus {
 		return out
 	}
 	conflicts := apps.Conflicts()
-	out.Total, out.Hostnames, out.Conflicting = apps.Len(), apps.Hostnames(), len(conflicts)
+	out.Total, out.Hostnames, out.Conflicting = apps.Len(), apps.Hostnames(), apps.Conflicting()
 	out.Conflicts = conflicts[:min(len(conflicts), mostProblems)]
 	for i := range apps.Len() {
 		app := apps.At(i)

@@ -25,6 +25,9 @@ func (a *Apps) At(position int) *App { return a.slots.at(position).app }
 // Hostnames returns the number of different hostnames, wildcards included.
 func (a *Apps) Hostnames() int { return a.index.exact.names + a.index.wild.names }
 
+// Conflicting returns the number of hostnames that more than one App claims.
+func (a *Apps) Conflicting() int { return len(a.index.claims) }
+
 // Conflicts returns the hostnames that more than one App claims, in order, each
 // with the names of the Apps.
 func (a *Apps) Conflicts() []Conflict {

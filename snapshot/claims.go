@@ -34,3 +34,18 @@ func (a *Apps) Claimants(hostname string) []string {
 // IsPublic reports whether the path and the method of a request ask for no
 // credentials. A Decision looks at everything else before.
 func (p *Policy) IsPublic(r Request) bool { return p.isPublic(&r) }
+
+// Contested returns the hostnames of an App that other Apps claim as well, so that they
+// answer 503 whatever the Reason of the App; nil for none.
+func (a *Apps) Contested(app *App) []string {
+	if len(a.index.claims) == 0 {
+		return nil
+	}
+	var all []string
+	for _, hostname := range app.Hostnames {
+		if _, ok := a.index.claims[hostname]; ok {
+			all = append(all, hostname)
+		}
+	}
+	return all
+}

@@ -23,8 +23,10 @@ Prints the Apps in the order of the Registry, each with what its requests are
 answered with, and the version of the Secret that it is served from. With a
 name, prints that App with all that it asks of its callers.
 
-Exit codes: 0 every App that matches serves, 1 some does not, 2 no answer.`,
+Exit codes: 0 every App that matches serves at all of its hostnames, 1 some does
+not, 2 no answer.`,
 		Example: "  $ caddy authz-bridge apps --reason '!allowed'\n" +
+			"  $ caddy authz-bridge apps --reason host_conflict\n" +
 			"  $ caddy authz-bridge apps --secret shop/shop-clients --json\n" +
 			"  $ caddy authz-bridge apps shop",
 		Args: arguments(0, 1, "apps [<name>]"),
@@ -65,7 +67,7 @@ func runApps(cmd *cobra.Command, a asker, query url.Values, limit int, asJSON bo
 	} else {
 		printApps(newPage(cmd.OutOrStdout()), list)
 	}
-	if list.Serving < list.Total {
+	if list.Serving < list.Total || list.Conflicting > 0 {
 		return exitWith(cmd, ExitTrouble)
 	}
 	return nil
@@ -120,12 +122,28 @@ func printApps(p *page, list authzbridge.AppList) {
 		}
 		rows = append(rows, []string{app.Name, app.Reason, firstOf(app.Hostnames), secret, version})
 	}
-	p.table(rows, func(row int) string { return list.Apps[row].Detail })
+	p.table(rows, func(row int) string { return noteOn(list.Apps[row]) })
 	p.line("")
-	p.paragraph(0, fmt.Sprintf("%d of %s serve; generation %d, hash %s", list.Serving, plural(list.Total, "App", "Apps"), list.Generation, list.Hash))
+	conflicting := ""
+	if list.Conflicting > 0 {
+		conflicting = fmt.Sprintf(", %d with a hostname in conflict", list.Conflicting)
+	}
+	p.paragraph(0, fmt.Sprintf("%d of %s serve%s; generation %d, hash %s", list.Serving, plural(list.Total, "App", "Apps"), conflicting, list.Generation, list.Hash))
 	if len(list.Apps) < list.Total {
 		p.paragraph(0, fmt.Sprintf("%d are shown; --limit 0 shows all", len(list.Apps)))
 	}
+}
+
+// noteOn says what is wrong with an App; empty for nothing.
+func noteOn(app authzbridge.AppEntry) string {
+	var notes []string
+	if app.Detail != "" {
+		notes = append(notes, app.Detail)
+	}
+	if len(app.Conflicting) > 0 {
+		notes = append(notes, fmt.Sprintf("host_conflict: %s claimed by other Apps as well", firstOf(app.Conflicting)))
+	}
+	return strings.Join(notes, "; ")
 }
 
 func firstOf(hostnames []string) string {
@@ -148,7 +166,7 @@ func runApp(cmd *cobra.Command, a asker, name string, asJSON bool) error {
 	} else {
 		printApp(newPage(cmd.OutOrStdout()), app)
 	}
-	if app.Reason != allowed {
+	if app.Reason != allowed || len(app.Conflicting) > 0 {
 		return exitWith(cmd, ExitTrouble)
 	}
 	return nil

@@ -148,7 +148,7 @@ func printProblems(p *page, apps authzbridge.AppsStatus) {
 		}
 	}
 	if apps.Conflicting > 0 {
-		p.heading("Hostnames that several Apps claim%s", outOf(len(apps.Conflicts), apps.Conflicting, "lint"))
+		p.heading("Hostnames that several Apps claim%s", outOf(len(apps.Conflicts), apps.Conflicting, "apps --reason host_conflict"))
 		for _, c := range apps.Conflicts {
 			p.paragraph(2, c.Hostname+": "+strings.Join(c.Apps, ", "))
 		}
