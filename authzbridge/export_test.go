@@ -53,8 +53,8 @@ func TellCondition(c mirror.Condition) error {
 }
 
 // SummaryOf returns what the admin API tells of Apps and of the Objects beside them.
-func SummaryOf(apps *snapshot.Apps, o snapshot.Objects) (hash string, secrets SecretsStatus) {
-	sum := summarize(1, apps, &versions{o})
+func SummaryOf(apps *snapshot.Apps, upstreams *snapshot.Upstreams, o snapshot.Objects) (hash string, secrets SecretsStatus) {
+	sum := summarize(1, apps, upstreams, &versions{o})
 	return sum.hash, sum.secrets
 }
 

@@ -104,10 +104,11 @@ func (b *bridge) summary(s *snapshot.Snapshot) summary {
 	if !ok || !known {
 		return summary{}
 	}
+	upstreams, _ := snapshot.ViewAt[*snapshot.Upstreams](s, b.upstreams)
 	b.summaries.mu.Lock()
 	defer b.summaries.mu.Unlock()
 	if b.summaries.last.generation != s.Generation() {
-		b.summaries.last = summarize(s.Generation(), apps, of)
+		b.summaries.last = summarize(s.Generation(), apps, upstreams, of)
 	}
 	return b.summaries.last
 }
@@ -119,8 +120,10 @@ type inUse struct {
 	uid, version string
 }
 
-// summarize goes through the Apps, of which several may have one Secret.
-func summarize(generation uint64, apps *snapshot.Apps, of *versions) summary {
+// summarize goes through the Apps, of which several may have one Secret. While a
+// Builder fails the Registry that its View is made of is not the newest; then it is of
+// no use that the Secrets are.
+func summarize(generation uint64, apps *snapshot.Apps, upstreams *snapshot.Upstreams, of *versions) summary {
 	all := make([]inUse, 0, apps.Len())
 	for i := range apps.Len() {
 		if app := apps.At(i); app.Reason != snapshot.ReasonAppInvalid {
@@ -134,7 +137,12 @@ func summarize(generation uint64, apps *snapshot.Apps, of *versions) summary {
 		return strings.Compare(a.key.Name, b.key.Name)
 	})
 	all = slices.CompactFunc(all, func(a, b inUse) bool { return a.key == b.key })
-	sum := summary{generation: generation, hash: hashVersions(of.registry(), all)}
+	policy := apps.MadeOf(of.registry())
+	places := policy
+	if upstreams != nil {
+		places = upstreams.MadeOf(of.registry())
+	}
+	sum := summary{generation: generation, hash: hashVersions(policy, places, all)}
 	sum.secrets.Total = len(all)
 	for i := range all {
 		sum.secrets.count(all[i].status)
@@ -155,20 +163,28 @@ func (s *SecretsStatus) count(status snapshot.SecretStatus) {
 
 // hashVersions is a hash of names and versions, in order: no byte of a Secret goes
 // in, so it can be shown, and nothing of this process, so replicas can be compared.
-func hashVersions(registry *snapshot.Registry, all []inUse) string {
+func hashVersions(policy, places snapshot.RegistryVersion, all []inUse) string {
 	h := sha256.New()
-	key, status := registry.Key(), snapshot.SecretAbsent
-	if registry.Present() {
-		status = snapshot.SecretPresent
-	}
-	line := appendParts(nil, key.Namespace, key.Name, statusNames[status], registry.UID(), registry.Version())
+	line := appendRegistry(nil, policy)
 	h.Write(line)
+	if places != policy {
+		line = appendRegistry(appendParts(line[:0], "upstreams"), places)
+		h.Write(line)
+	}
 	for i := range all {
 		u := &all[i]
 		line = appendParts(line[:0], u.key.Namespace, u.key.Name, statusNames[u.status], u.uid, u.version)
 		h.Write(line)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+func appendRegistry(to []byte, r snapshot.RegistryVersion) []byte {
+	status := snapshot.SecretAbsent
+	if r.Present {
+		status = snapshot.SecretPresent
+	}
+	return appendParts(to, r.Key.Namespace, r.Key.Name, statusNames[status], r.UID, r.Version)
 }
 
 // appendParts writes each length in front, so that two lists never look alike.

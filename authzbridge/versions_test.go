@@ -19,6 +19,8 @@ type kept struct {
 	meta   snapshot.SecretMeta
 	names  []string // of Apps and Secrets
 	states map[snapshot.Key]snapshot.SecretState
+
+	upstreams []string // of each App
 }
 
 func newKept(names ...string) *kept {
@@ -44,10 +46,11 @@ func (k *kept) objects(tb testing.TB) snapshot.Objects {
 		Name      string   `json:"name"`
 		Hostnames []string `json:"hostnames"`
 		SecretRef ref      `json:"secretRef"`
+		Upstreams []string `json:"upstreams,omitempty"`
 	}
 	var entries []entry
 	for _, name := range k.names {
-		entries = append(entries, entry{name, []string{name + ".example.com"}, ref{"shop", name}})
+		entries = append(entries, entry{name, []string{name + ".example.com"}, ref{"shop", name}, k.upstreams})
 	}
 	text, err := json.Marshal(map[string]any{"version": 1, "apps": entries})
 	require.NoError(tb, err)
@@ -68,7 +71,7 @@ func appsOf(tb testing.TB, o snapshot.Objects) *snapshot.Apps {
 func (k *kept) hash(tb testing.TB) string {
 	tb.Helper()
 	o := k.objects(tb)
-	hash, _ := authzbridge.SummaryOf(appsOf(tb, o), o)
+	hash, _ := authzbridge.SummaryOf(appsOf(tb, o), nil, o)
 	return hash
 }
 
@@ -107,16 +110,53 @@ func TestTheHashIsOfWhatIsServedAndNotOfWhatIsKnown(t *testing.T) {
 	k := newKept("a", "b")
 	before := k.objects(t)
 	apps := appsOf(t, before)
-	served, _ := authzbridge.SummaryOf(apps, before)
+	served, _ := authzbridge.SummaryOf(apps, nil, before)
 	k.put("a", "uid-a", "8", "rotated")
-	after, _ := authzbridge.SummaryOf(apps, k.objects(t))
+	after, _ := authzbridge.SummaryOf(apps, nil, k.objects(t))
 	assert.Equal(t, served, after, "the Builder of the Apps has failed since")
-	rotated, _ := authzbridge.SummaryOf(appsOf(t, k.objects(t)), k.objects(t))
+	rotated, _ := authzbridge.SummaryOf(appsOf(t, k.objects(t)), nil, k.objects(t))
 	assert.NotEqual(t, served, rotated)
 
 	k.states[keyIn("shop", "b")] = snapshot.Absent()
-	_, secrets := authzbridge.SummaryOf(appsOf(t, k.objects(t)), k.objects(t))
+	_, secrets := authzbridge.SummaryOf(appsOf(t, k.objects(t)), nil, k.objects(t))
 	assert.Equal(t, authzbridge.SecretsStatus{Total: 2, Present: 1, Absent: 1}, secrets)
+}
+
+func TestTheHashIsOfTheRegistryThatTheViewsAreMadeOf(t *testing.T) {
+	k := newKept("a", "b")
+	old := k.objects(t)
+	oldApps, oldUpstreams := appsOf(t, old), placesOf(t, old)
+	before, _ := authzbridge.SummaryOf(oldApps, oldUpstreams, old)
+
+	t.Log("a document that says the same is served whole by its old Views")
+	k.meta.Version = "2"
+	touched, _ := authzbridge.SummaryOf(oldApps, oldUpstreams, k.objects(t))
+	assert.NotEqual(t, before, touched)
+	fresh, _ := authzbridge.SummaryOf(appsOf(t, k.objects(t)), placesOf(t, k.objects(t)), k.objects(t))
+	assert.Equal(t, fresh, touched)
+
+	t.Log("the Builder of the Apps has failed since")
+	k.meta.Version, k.upstreams = "3", []string{"a:80"}
+	next := k.objects(t)
+	good, _ := authzbridge.SummaryOf(appsOf(t, next), placesOf(t, next), next)
+	failing, _ := authzbridge.SummaryOf(oldApps, placesOf(t, next), next)
+	assert.NotEqual(t, good, failing, "the hash of a replica that serves another policy")
+
+	t.Log("that of the upstreams has")
+	lost, _ := authzbridge.SummaryOf(appsOf(t, next), oldUpstreams, next)
+	assert.NotContains(t, []string{good, failing}, lost)
+
+	t.Log("both have")
+	both, _ := authzbridge.SummaryOf(oldApps, oldUpstreams, next)
+	assert.Equal(t, before, both, "what is served is what was served before")
+}
+
+func placesOf(tb testing.TB, o snapshot.Objects) *snapshot.Upstreams {
+	tb.Helper()
+	view, err := snapshot.NewUpstreamsBuilder().Build(o)
+	require.NoError(tb, err)
+	require.IsType(tb, (*snapshot.Upstreams)(nil), view)
+	return view.(*snapshot.Upstreams)
 }
 
 // BenchmarkSummary is what somebody pays who asks for the hash of 100,000 Apps.
@@ -128,6 +168,6 @@ func BenchmarkSummary(b *testing.B) {
 	o := newKept(names...).objects(b)
 	apps := appsOf(b, o)
 	for b.Loop() {
-		authzbridge.SummaryOf(apps, o)
+		authzbridge.SummaryOf(apps, nil, o)
 	}
 }

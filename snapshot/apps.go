@@ -9,11 +9,11 @@ import (
 // Apps is the View that requests are decided by: the hostname index and the App
 // set, made together in one pass. It is immutable.
 type Apps struct {
-	registryPresent bool
-	index           index
-	guards          *Guards
-	slots           slots
-	due             time.Time
+	registry RegistryVersion // that it was made of first: later ones may say the same
+	index    index
+	guards   *Guards
+	slots    slots
+	due      time.Time
 }
 
 // Len returns the number of Apps.
@@ -52,7 +52,7 @@ type Conflict struct {
 }
 
 // RegistryPresent reports whether the Registry's Secret was there.
-func (a *Apps) RegistryPresent() bool { return a.registryPresent }
+func (a *Apps) RegistryPresent() bool { return a.registry.Present }
 
 // NextChange returns when the next App expires; zero means never.
 func (a *Apps) NextChange() time.Time { return a.due }

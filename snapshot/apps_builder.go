@@ -50,10 +50,10 @@ func (b *AppsBuilder) resolveAll(o Objects) *Apps {
 	b.referrer = newReferrers(entries)
 	b.expiring = nil
 	next := &Apps{
-		registryPresent: o.Registry.Present(),
-		index:           newIndex(entries),
-		guards:          newGuards(entries),
-		slots:           newSlots(len(entries)),
+		registry: o.Registry.asRead(),
+		index:    newIndex(entries),
+		guards:   newGuards(entries),
+		slots:    newSlots(len(entries)),
 	}
 	for i, e := range entries {
 		*next.slots.at(i) = newSlot(b.app(e, i, o))
@@ -134,7 +134,7 @@ func (b *AppsBuilder) nextExpiry(entries []*Entry, now time.Time) time.Time {
 
 // equal need not compare the index: it follows from the Apps.
 func (a *Apps) equal(b *Apps) bool {
-	if a.registryPresent != b.registryPresent || a.slots.n != b.slots.n || !a.due.Equal(b.due) {
+	if a.registry.Present != b.registry.Present || a.slots.n != b.slots.n || !a.due.Equal(b.due) {
 		return false
 	}
 	for i := range a.slots.n {

@@ -10,7 +10,8 @@ import (
 
 // Upstreams is the View of where the Apps are. It is immutable; nil knows of none.
 type Upstreams struct {
-	byIndex []*AppUpstreams // by App.Index, nil for an App that lists none; empty if no App does
+	registry RegistryVersion // that it was made of first: later ones may say the same
+	byIndex  []*AppUpstreams // by App.Index, nil for an App that lists none; empty if no App does
 }
 
 // AppUpstreams is where one App is. It is immutable, and shared between generations

@@ -20,7 +20,7 @@ func (b *UpstreamsBuilder) Build(o Objects) (any, error) {
 	if b.last != nil && !o.Changes.All && !o.Changes.Registry {
 		return b.last, nil
 	}
-	next := &Upstreams{byIndex: b.read(o.Registry.Entries())}
+	next := &Upstreams{registry: o.Registry.asRead(), byIndex: b.read(o.Registry.Entries())}
 	if b.last == nil || !slices.Equal(b.last.byIndex, next.byIndex) {
 		b.last = next
 	}
