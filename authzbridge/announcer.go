@@ -29,6 +29,7 @@ type announcer struct {
 	apps    snapshot.Slot
 	logger  *zap.Logger
 	signal  chan struct{} // has one when there may be something to tell
+	full    chan struct{} // has one when events begin to be dropped
 	ended   chan struct{}
 	end     func() // closes ended
 	dropped atomic.Uint64
@@ -50,7 +51,7 @@ type happening struct {
 }
 
 func newAnnouncer(logger *zap.Logger) *announcer {
-	a := &announcer{logger: logger, signal: make(chan struct{}, 1), ended: make(chan struct{})}
+	a := &announcer{logger: logger, signal: make(chan struct{}, 1), full: make(chan struct{}, 1), ended: make(chan struct{})}
 	a.end = sync.OnceFunc(func() { close(a.ended) })
 	return a
 }
@@ -77,30 +78,28 @@ func (a *announcer) condition(c mirror.Condition, began bool) {
 	}
 }
 
+// add never waits, and logs nothing: the Mirror calls it while it holds what lists its
+// conditions, and a log may block.
 func (a *announcer) add(h happening) {
-	if !a.queue(h) {
-		return
-	}
-	a.logger.Warn("events are dropped; a subscriber does not keep up", zap.Int("waiting", mostUntold))
-}
-
-// queue reports whether the event is the first one that there is no room for.
-func (a *announcer) queue(h happening) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.untold) >= mostUntold {
-		a.dropped.Add(1)
-		a.lost++
-		return a.lost == 1
+	if len(a.untold) < mostUntold {
+		a.untold = append(a.untold, h)
+		a.wake()
+		return
 	}
-	a.untold = append(a.untold, h)
-	a.wake()
-	return false
+	a.dropped.Add(1)
+	if a.lost++; a.lost == 1 {
+		signal(a.full)
+	}
 }
 
-func (a *announcer) wake() {
+func (a *announcer) wake() { signal(a.signal) }
+
+// signal leaves one in a channel that has room for one.
+func signal(to chan<- struct{}) {
 	select {
-	case a.signal <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -118,6 +117,19 @@ func (a *announcer) drop(s *stage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stages = slices.DeleteFunc(a.stages, func(other *stage) bool { return other == s })
+}
+
+// complain logs that events are dropped, until end. It has a goroutine of its own, since
+// then a subscriber keeps the other one.
+func (a *announcer) complain() {
+	for {
+		select {
+		case <-a.ended:
+			return
+		case <-a.full:
+			a.logger.Warn("events are dropped; a subscriber does not keep up", zap.Int("waiting", mostUntold))
+		}
+	}
 }
 
 // run tells until end.

@@ -179,6 +179,7 @@ func (b *bridge) start(logger *zap.Logger) error {
 	}
 	b.started = true
 	go b.announcer.run()
+	go b.announcer.complain()
 	return b.mirror.Start()
 }
 

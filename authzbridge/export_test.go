@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
 
 	"github.com/authz-bridge/authz-bridge/mirror"
 	"github.com/authz-bridge/authz-bridge/snapshot"
@@ -50,6 +51,15 @@ func TellCondition(c mirror.Condition) error {
 	}
 	b.announcer.condition(c, true)
 	return nil
+}
+
+// Announce starts an announcer that tells nobody yet. The functions it returns tell it
+// that a condition began or ended, and end it.
+func Announce(logger *zap.Logger) (told func(c mirror.Condition, began bool), end func()) {
+	a := newAnnouncer(logger)
+	go a.run()
+	go a.complain()
+	return a.condition, a.end
 }
 
 // SummaryOf returns what the admin API tells of Apps and of the Objects beside them.
