@@ -44,7 +44,7 @@ func (b *UpstreamsBuilder) read(entries []*Entry) []*AppUpstreams {
 // readOne shares what is of the same entry.
 func (b *UpstreamsBuilder) readOne(i int, e *Entry) *AppUpstreams {
 	if b.last != nil && i < len(b.last.byIndex) {
-		if last := b.last.byIndex[i]; last != nil && last.entry == e {
+		if last := b.last.byIndex[i]; last != nil && last.entry.equal(e) {
 			return last
 		}
 	}
