@@ -27,7 +27,8 @@ func init() {
 //   - `/authz_bridge/apps/<name>`: one App, and what it asks of its callers.
 //   - `/authz_bridge/explain?host=<host>`: what a request without credentials would be
 //     answered, by which check, and what to do. `method` (default GET), `path` (default
-//     /), `client_ip`, `preflight=true` and `require_credentials=true` say more of it.
+//     /), `client_ip`, `preflight=true` and `require_credentials=true` say more of it;
+//     `no_inject=true` makes it a question to `authz_bridge_verify`.
 //
 // Errors are answered as Caddy's admin API does. No answer holds a byte of any Secret.
 type Admin struct{}

@@ -190,5 +190,5 @@ func (b *bridge) explainApp(out *Explanation, s *snapshot.Snapshot, app *snapsho
 	}
 	seen := serving{snapshot: s, apps: apps, upstreams: upstreams, versions: of}
 	detail := seen.detail(app)
-	out.App, out.Public = &detail, len(app.AnyOf) > 0 && app.IsPublic(r)
+	out.App, out.Public = &detail, len(app.AnyOf) > 0 && app.IsPublic(&r)
 }

@@ -87,12 +87,12 @@ func (p *Permission) CertificateAllowed(ctx context.Context, name string) error 
 	if s == nil {
 		s = p.bridge.await(ctx)
 	}
-	found := p.bridge.decider.Find(s, name)
-	reason := p.bridge.decider.ReasonNow(found)
+	found := p.bridge.look(s, name)
+	reason := p.bridge.decider.ReasonNow(found.Standing)
 	if reason == snapshot.ReasonUnsynced || reason == snapshot.ReasonStale {
 		return fmt.Errorf("nobody can tell whether %q may have a certificate: %s", name, reason)
 	}
-	if !p.bridge.look(s, name).populated {
+	if !found.populated {
 		// It looks just like one whose writer was cut short, and a refusal would cost
 		// hostnames the certificates that they have.
 		return fmt.Errorf("nobody can tell whether %q may have a certificate: the Registry has no Apps", name)

@@ -30,7 +30,8 @@ func init() {
 // address of the question itself are never taken instead.
 //
 // The other proxy sends the request on, so it is that which must remove credentials
-// and set, or remove, the identity header. An App with `inject` is 503 here: what it
+// and set the identity header. A request that brings one is answered 400, for a proxy
+// that does not know it would send it on. An App with `inject` is 503 here: what it
 // gives away is for the app behind alone.
 //
 // It ends the request, and never calls error routes, for one that answers with a page
@@ -107,7 +108,12 @@ func (h *Verify) decide(v *verdict, q *question) (snapshot.Decision, *objection)
 		RequireCredentials: h.RequireCredentials,
 		NoInject:           true,
 	})
-	if d.Outcome() == snapshot.Allow && q.opensTunnel(v.guards, d) {
+	switch {
+	case d.Outcome() != snapshot.Allow:
+	case v.guards.CarriesIdentity(q.header, d.App):
+		// The other proxy may not know that the header is one.
+		return d, &objection{snapshot.ReasonInvalidHost, "the client sends a header that an App has as identityHeader; let it leave that out, or the proxy remove it before it asks"}
+	case q.opensTunnel(v.guards, d):
 		return d, &objection{snapshot.ReasonInvalidHost, "Upgrade: asks for a connection that carries requests which nobody looks at; let the proxy remove it"}
 	}
 	return d, nil

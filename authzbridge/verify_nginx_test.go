@@ -92,7 +92,7 @@ func (f *frontDoor) asksByNginx(t *testing.T, binary, address string) {
 }
 
 func TestNginxAsks(t *testing.T) {
-	assertGuards(t, nginxAsks(t))
+	assertGuards(t, nginxAsks(t), http.StatusServiceUnavailable)
 }
 
 // What nginx takes for another location is not what is asked about.

@@ -91,6 +91,7 @@ func localApps(t *testing.T) (dir string) {
 		"name: far\nhostnames: [far.localhost]\nsecretRef: {name: open}\nallowCIDRs: [10.0.0.0/8]",
 		app("given", "given.localhost")+behindAProxy+"\ninject: {header: Authorization, scheme: Bearer, key: upstream}",
 		"name: basic\nhostnames: [basic.localhost]\nsecretRef: {name: basic, key: auth}\nanyOf: [{basic: {realm: the office}}]\nidentityHeader: X-Auth-Client",
+		"name: other\nhostnames: [other.localhost]\nsecretRef: {name: private}\nanyOf: [{apiKey: {from: [{header: X-API-Key}]}}]\nidentityHeader: X-Other-Client",
 		app("absent", "absent.localhost"),
 	))
 	return o.dir
@@ -128,10 +129,11 @@ func askings() []asking {
 		{"an address that is in", get("/", "Host: near.localhost"), "", 200, ""},
 		{"an address that is not", get("/", far), "", 403, ""},
 
-		{"a spoofed identity", get("/", private, key, "X-Auth-Client: admin"), "", 200, "alice"},
-		{"in lower case, twice", get("/", private, key, "x-auth-client: admin", "x-auth-client: admin"), "", 200, "alice"},
-		{"on a public path", get("/healthz", private, "X-Auth-Client: admin"), "", 200, ""},
-		{"where nobody asks", get("/", open, "X-Auth-Client: admin"), "", 200, ""},
+		{"a spoofed identity", get("/", private, key, "X-Auth-Client: admin"), "", 400, ""},
+		{"in lower case, twice", get("/", private, key, "x-auth-client: admin", "x-auth-client: admin"), "", 400, ""},
+		{"on a public path", get("/healthz", private, "X-Auth-Client: admin"), "", 400, ""},
+		{"where nobody asks", get("/", open, "X-Auth-Client: admin"), "", 400, ""},
+		{"one that the proxy does not know", get("/", private, key, "X-Other-Client: admin"), "", 400, ""},
 		{"a spoofed host", get("/", private, "X-Forwarded-Host: open.localhost"), "", 401, ""},
 		{"a spoofed host of no App", get("/", "Host: unknown.localhost", "X-Forwarded-Host: open.localhost"), "", 403, ""},
 		{"a host in standard words", get("/", private, "Forwarded: host=open.localhost"), "", 401, ""},
@@ -153,10 +155,13 @@ func askings() []asking {
 	}
 }
 
-// assertGuards asks through another proxy for everything.
-func assertGuards(t *testing.T, f *frontDoor) {
+// assertGuards asks through another proxy for everything. bad is what that makes of 400.
+func assertGuards(t *testing.T, f *frontDoor, bad int) {
 	t.Helper()
 	for _, c := range askings() {
+		if c.status == http.StatusBadRequest {
+			c.status = bad
+		}
 		got := f.overWireWith(c.body, c.head...)
 		assert.Equal(t, c.status, got.status, c.name)
 		if c.status != http.StatusOK {
@@ -191,7 +196,7 @@ func askingCaddy(t *testing.T, before ...string) func(*frontDoor) string {
 
 func TestCaddyAsks(t *testing.T) {
 	f := startVerify(t, localApps(t), askingCaddy(t))
-	assertGuards(t, f)
+	assertGuards(t, f, http.StatusBadRequest)
 	for name, c := range map[string]struct {
 		lines  []string
 		status int

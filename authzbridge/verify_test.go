@@ -161,8 +161,8 @@ func TestAQuestionIsAnsweredAsTheHandlerAnswers(t *testing.T) {
 		"a hostname of two Apps":     {"both.example.com", nil, 503, ""},
 		"an App that gives away":     {"given.example.com", []string{"X-API-Key: the-key"}, 503, ""},
 		"a public path of that":      {"given.example.com", []string{"X-Forwarded-Uri: /healthz"}, 503, ""},
-		"what the client says it is": {"shop.example.com", []string{"X-Auth-Client: admin", "X-API-Key: the-key"}, 200, "shop"},
-		"that on a public path":      {"shop.example.com", []string{"X-Auth-Client: admin", "X-Forwarded-Uri: /healthz"}, 200, ""},
+		"what the client says it is": {"shop.example.com", []string{"X-Auth-Client: admin", "X-API-Key: the-key"}, 400, ""},
+		"that on a public path":      {"shop.example.com", []string{"X-Auth-Client: admin", "X-Forwarded-Uri: /healthz"}, 400, ""},
 	} {
 		got := a.about(c.host, c.lines...)
 		assert.Equal(t, c.status, got.status, name)

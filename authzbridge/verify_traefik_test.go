@@ -144,7 +144,7 @@ func traefikAsks(t *testing.T) *frontDoor {
 }
 
 func TestTraefikAsks(t *testing.T) {
-	assertGuards(t, traefikAsks(t))
+	assertGuards(t, traefikAsks(t), http.StatusBadRequest)
 }
 
 // The labels in the comment say the same as the file.

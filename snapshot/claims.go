@@ -31,10 +31,6 @@ func (a *Apps) Claimants(hostname string) []string {
 	return names
 }
 
-// IsPublic reports whether the path and the method of a request ask for no
-// credentials. A Decision looks at everything else before.
-func (p *Policy) IsPublic(r Request) bool { return p.isPublic(&r) }
-
 // Contested returns the hostnames of an App that other Apps claim as well, so that they
 // answer 503 whatever the Reason of the App; nil for none.
 func (a *Apps) Contested(app *App) []string {

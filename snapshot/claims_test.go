@@ -42,8 +42,8 @@ func TestAPathIsPublicByItselfWhateverElseIsWrong(t *testing.T) {
 		with("public", []any{map[string]any{"path": "/healthz"}}))
 	a := build(t, snapshot.NewObjects(start, reg, nil)).At(0)
 	assert.Equal(t, snapshot.ReasonPending, a.Reason)
-	assert.True(t, a.IsPublic(snapshot.Request{Method: "GET", URL: &url.URL{Path: "/healthz"}}))
-	assert.False(t, a.IsPublic(snapshot.Request{Method: "POST", URL: &url.URL{Path: "/healthz"}}))
-	assert.False(t, a.IsPublic(snapshot.Request{Method: "GET", URL: &url.URL{Path: "/"}}))
-	assert.False(t, a.IsPublic(snapshot.Request{Method: "GET"}))
+	assert.True(t, a.IsPublic(&snapshot.Request{Method: "GET", URL: &url.URL{Path: "/healthz"}}))
+	assert.False(t, a.IsPublic(&snapshot.Request{Method: "POST", URL: &url.URL{Path: "/healthz"}}))
+	assert.False(t, a.IsPublic(&snapshot.Request{Method: "GET", URL: &url.URL{Path: "/"}}))
+	assert.False(t, a.IsPublic(&snapshot.Request{Method: "GET"}))
 }

@@ -116,7 +116,7 @@ func (d Decider) judge(found Standing, r *Request) Decision {
 		return r.Before
 	case app.PassPreflight && isPreflight(r):
 		made.Reason = ReasonPreflight
-	case app.isPublic(r):
+	case app.IsPublic(r):
 		made.Reason = ReasonPublic
 	default:
 		made.Identity, made.by, made.Reason = d.authenticate(app, r)

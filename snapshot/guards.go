@@ -107,6 +107,20 @@ func (g *Guards) removeIdentities(h map[string][]string, of *Policy) {
 	}
 }
 
+// CarriesIdentity reports whether a request has a header that tells an app behind who
+// the caller is, as Prepare would remove from a request for an App.
+func (g *Guards) CarriesIdentity(h map[string][]string, app *App) bool {
+	if g == nil {
+		return false
+	}
+	for name := range g.identities {
+		if _, ok := h[name]; ok && !app.looksAt(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // RemoveAliases removes from the headers of a request those that an app behind may
 // take for one that matters, as X_API_Key for X-API-Key, and takes the names of such
 // headers out of Connection, which makes a proxy drop them.

@@ -45,7 +45,9 @@ func FuzzHeaders(f *testing.F) {
 			assert.True(t, user == "bob" && password == "b" || strings.Contains(token+authorization, value) || strings.Contains(cookie, value))
 			assert.Contains(t, []string{"bob", "shop"}, d.Identity)
 		}
-		for _, scrub := range []func(){func() { apps.Prepare(r.Header, snapshot.Decision{App: apps.At(0), Reason: snapshot.ReasonPublic}) }, func() { apps.Guards().ScrubAll(r.Header) }} {
+		for _, scrub := range []func(){func() {
+			apps.Guards().Prepare(r.Header, snapshot.Decision{App: apps.At(0), Reason: snapshot.ReasonPublic})
+		}, func() { apps.Guards().ScrubAll(r.Header) }} {
 			again := &http.Request{Header: http.Header{"Authorization": {authorization}, "Cookie": {cookie}}}
 			r.Header = again.Header
 			scrub()

@@ -175,10 +175,10 @@ func TestTheAppBehindIsGivenWhatTheSecretsOwnerLetsGo(t *testing.T) {
 			d := ask(apps, c.header)
 			require.Equal(t, snapshot.ReasonAllowed, d.Reason)
 			open := clone(c.header)
-			apps.Prepare(c.header, d)
+			apps.Guards().Prepare(c.header, d)
 			assert.Equal(t, c.out, c.header)
 
-			apps.Prepare(open, snapshot.Decision{App: d.App, Reason: snapshot.ReasonPublic})
+			apps.Guards().Prepare(open, snapshot.Decision{App: d.App, Reason: snapshot.ReasonPublic})
 			assert.Equal(t, c.public, open, "on a public path nobody is given anything")
 		})
 	}
@@ -198,7 +198,7 @@ func TestTheAppBehindIsToldWhoTheCallerIsByNobodyElse(t *testing.T) {
 		apps.Guards().RemoveAliases(h)
 		d := decider(start).Decide(publish(apps), snapshot.Request{Host: host, Header: h})
 		if d.Outcome() == snapshot.Allow {
-			apps.Prepare(h, d)
+			apps.Guards().Prepare(h, d)
 		}
 		return h, d
 	}
@@ -289,12 +289,12 @@ func TestNoTunnelIsOpenedPastTheChecks(t *testing.T) {
 	} {
 		for reason, stays := range map[snapshot.Reason]bool{snapshot.ReasonAllowed: c.allowed, snapshot.ReasonPublic: c.public, snapshot.ReasonPreflight: c.public} {
 			h := headers{"Upgrade": {upgrade}, "Http2-Settings": {"x"}}
-			apps.Prepare(h, snapshot.Decision{App: apps.At(0), Reason: reason})
+			apps.Guards().Prepare(h, snapshot.Decision{App: apps.At(0), Reason: reason})
 			assert.Equal(t, stays, len(h["Upgrade"]) > 0, "%s %s", upgrade, reason)
 		}
 	}
 	h := headers{"Upgrade": {"websocket", "h2c"}}
-	apps.Prepare(h, snapshot.Decision{App: apps.At(0), Reason: snapshot.ReasonAllowed})
+	apps.Guards().Prepare(h, snapshot.Decision{App: apps.At(0), Reason: snapshot.ReasonAllowed})
 	assert.Empty(t, h)
 }
 

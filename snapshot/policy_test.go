@@ -257,7 +257,7 @@ func TestScrubLeavesNoCredentialForWhatIsBehind(t *testing.T) {
 			apps := guarded(t, list{apiKey(inHeader, inBearer, inCookie)}, map[string]string{"alice": "a"}, more...)
 			h := maps.Clone(full)
 			maps.Copy(h, c.change)
-			apps.Prepare(h, ask(apps, h))
+			apps.Guards().Prepare(h, ask(apps, h))
 			assert.Equal(t, c.want, h)
 		})
 	}
@@ -270,7 +270,7 @@ func TestTheWinnerStaysWhereTwoWaysShareAPlace(t *testing.T) {
 		h := headers{"X-Api-Key": {value}}
 		d := ask(apps, h)
 		require.Equal(t, snapshot.ReasonAllowed, d.Reason)
-		apps.Prepare(h, d)
+		apps.Guards().Prepare(h, d)
 		assert.Equal(t, headers{"X-Api-Key": {value}}, h)
 	}
 	assert.Len(t, apps.At(0).Challenges(), 1)

@@ -97,9 +97,10 @@ func (p *Policy) readPreflight(choice optionalText) error {
 	return p.asks("preflight")
 }
 
-// isPublic reports whether a request asks for no credentials. A path that something
-// behind may take for another one is not public.
-func (p *Policy) isPublic(r *Request) bool {
+// IsPublic reports whether the path and the method of a request ask for no
+// credentials. A path that something behind may take for another one is not public. A
+// Decision looks at everything else before.
+func (p *Policy) IsPublic(r *Request) bool {
 	if len(p.Public) == 0 || r.URL == nil || r.URL.Opaque != "" {
 		return false
 	}

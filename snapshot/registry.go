@@ -161,10 +161,10 @@ func (e *Entry) equal(other *Entry) bool {
 	return e == other ||
 		e.Name == other.Name && slices.Equal(e.Hostnames, other.Hostnames) && e.SecretRef == other.SecretRef &&
 			e.ExpiresAt.Equal(other.ExpiresAt) && e.upstreams == other.upstreams && slices.Equal(e.AllowCIDRs, other.AllowCIDRs) &&
-			e.Policy.equal(other.Policy) && text(e.Err) == text(other.Err) && slices.Equal(e.Warnings, other.Warnings)
+			e.Policy.equal(other.Policy) && errorText(e.Err) == errorText(other.Err) && slices.Equal(e.Warnings, other.Warnings)
 }
 
-func text(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// Prepare is Guards.Prepare with those of all Apps.
-func (a *Apps) Prepare(h map[string][]string, d Decision) { a.guards.Prepare(h, d) }
-
 // Prepare makes the headers of a request that is let through what the App behind is
 // to see. Whatever is at a place where the App's credentials may be goes; only the
 // one that the Decision was won by stays, if the App says so: what is behind must

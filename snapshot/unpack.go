@@ -3,7 +3,6 @@ package snapshot
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,45 +12,64 @@ import (
 // holds 1 MiB; 100,000 Apps are some 25 MiB of JSON.
 const MaxDocument = 64 << 20
 
-// documentKeys are the data keys that a Registry document may be under, and how
-// to get JSON out of each.
-var documentKeys = map[string]func(string) ([]byte, error){
-	"registry.json":    func(s string) ([]byte, error) { return []byte(s), nil },
-	"registry.yaml":    func(s string) ([]byte, error) { return YAMLToJSON([]byte(s)) },
-	"registry.json.gz": gunzip,
-	"registry.yaml.gz": gunzippedYAML,
+// documentFormats are the data keys that a Registry document may be under, and how to
+// get JSON out of each.
+var documentFormats = []documentFormat{
+	{"registry.yaml", func(s string) ([]byte, error) { return YAMLToJSON([]byte(s)) }},
+	{"registry.json", func(s string) ([]byte, error) { return []byte(s), nil }},
+	{"registry.yaml.gz", gunzippedYAML},
+	{"registry.json.gz", gunzip},
 }
 
-var errUnknownKeys = errors.New("no known data key; use exactly one of registry.yaml, " +
-	"registry.json, registry.yaml.gz, registry.json.gz")
+type documentFormat struct {
+	key    string
+	toJSON func(string) ([]byte, error)
+}
+
+// DocumentKeys returns the data keys that a Registry document may be under, the usual
+// ones first.
+func DocumentKeys() []string {
+	keys := make([]string, len(documentFormats))
+	for i := range documentFormats {
+		keys[i] = documentFormats[i].key
+	}
+	return keys
+}
 
 // unpack returns the document as JSON.
 func unpack(secret *Secret) ([]byte, error) {
-	var found string
-	for _, key := range secret.Keys() {
-		if documentKeys[key] == nil {
-			continue
-		}
-		if found != "" {
-			return nil, fmt.Errorf("data keys %q and %q: remove all but one", found, key)
-		}
-		found = key
+	found, text, err := findDocument(secret)
+	if err != nil {
+		return nil, err
 	}
-	if found == "" {
-		return nil, errUnknownKeys
-	}
-	text, _ := secret.Value(found)
 	if len(text) > MaxDocument {
-		return nil, fmt.Errorf("%s: %w", found, errTooLarge)
+		return nil, fmt.Errorf("%s: %w", found.key, errTooLarge)
 	}
-	doc, err := documentKeys[found](text)
+	doc, err := found.toJSON(text)
 	if err == nil {
 		err = bound(doc)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", found, err)
+		return nil, fmt.Errorf("%s: %w", found.key, err)
 	}
 	return doc, nil
+}
+
+func findDocument(secret *Secret) (found documentFormat, text string, err error) {
+	for _, format := range documentFormats {
+		value, ok := secret.Value(format.key)
+		switch {
+		case !ok:
+		case found.key != "":
+			return found, "", fmt.Errorf("data keys %q and %q: remove all but one", min(found.key, format.key), max(found.key, format.key))
+		default:
+			found, text = format, value
+		}
+	}
+	if found.key == "" {
+		return found, "", fmt.Errorf("no known data key; use exactly one of %s", strings.Join(DocumentKeys(), ", "))
+	}
+	return found, text, nil
 }
 
 // These bound what a document unpacks to in memory, which may be some hundred times

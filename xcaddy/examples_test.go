@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -27,10 +29,11 @@ type example struct {
 	site, health string // addresses
 }
 
-// runExample loads an example. The environment says where its objects are.
-func runExample(t *testing.T, name string) example {
+// runExample loads an example, in which more may be replaced. The environment says where
+// its objects are.
+func runExample(t *testing.T, name string, pairs ...string) example {
 	t.Helper()
-	e, caddyfile := localExample(t, name)
+	e, caddyfile := localExample(t, name, pairs...)
 	require.NoError(t, caddy.Load(adapt(t, caddyfile), true))
 	t.Cleanup(func() { assert.NoError(t, caddy.Stop()) })
 	return e
@@ -38,16 +41,19 @@ func runExample(t *testing.T, name string) example {
 
 // localExample changes no more of an example than where it listens, and what would
 // outlast the test.
-func localExample(t *testing.T, name string) (e example, caddyfile string) {
+func localExample(t *testing.T, name string, pairs ...string) (e example, caddyfile string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(examplesDir, name))
 	require.NoError(t, err)
+	adapt(t, string(text)) // as it is: without a warning
 	e = example{site: freeAddress(t), health: freeAddress(t)}
-	local := fmt.Sprintf("admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n", t.TempDir())
-	caddyfile = replaceEach(t, string(text), "admin localhost:2019\n", local, "http://:8080 {", "http://"+portOf(t, e.site)+" {")
-	if strings.Contains(caddyfile, "http://:9090 {") {
-		caddyfile = replaceEach(t, caddyfile, "http://:9090 {", "http://"+portOf(t, e.health)+" {")
+	local := fmt.Sprintf("admin off\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tauto_https disable_redirects\n\tstorage file_system %s\n", t.TempDir())
+	caddyfile = strings.Replace(string(text), "admin localhost:2019\n", "admin off\n", 1)
+	caddyfile = replaceEach(t, caddyfile, append(pairs, "admin off\n", local)...)
+	for port, address := range map[string]string{":8080 {": e.site, ":8443 {": e.site, ":9090 {": e.health} {
+		caddyfile = strings.ReplaceAll(caddyfile, port, portOf(t, address)+" {")
 	}
+	require.Contains(t, caddyfile, portOf(t, e.site))
 	return e, caddyfile
 }
 
@@ -186,4 +192,56 @@ func TestColdStartExample(t *testing.T) {
 	assert.Equal(t, "hello from open\n", e.await(t, "open.localhost", nil, http.StatusOK))
 	e.await(t, "private.localhost", http.Header{"X-Api-Key": {"bobs-key"}}, http.StatusOK)
 	e.await(t, "closed.localhost", nil, http.StatusServiceUnavailable)
+}
+
+func TestOnDemandTLSExample(t *testing.T) {
+	t.Setenv("QUICKSTART_DIR", filepath.Join(examplesDir, "quickstart"))
+	e := runExample(t, "on-demand-tls.caddyfile")
+	client := &http.Client{Timeout: podTimeout, Transport: &http.Transport{
+		DisableKeepAlives: true, // each request is a handshake
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, e.site)
+		},
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // as the example's curl -k
+	}}
+	get := func(host string) (string, error) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/", http.NoBody)
+		require.NoError(t, err)
+		request.Header.Set("X-Api-Key", "alices-key")
+		response, err := client.Do(request)
+		if err != nil {
+			return "", err
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		return fmt.Sprintf("%d %s", response.StatusCode, text), err
+	}
+	for host, want := range map[string]string{
+		"open.localhost":    "200 hello from open \n",
+		"private.localhost": "200 hello from private alice\n",
+		"closed.localhost":  "503 ", // listed, though its Secret is missing
+	} {
+		got, err := get(host)
+		require.NoError(t, err, host)
+		assert.Equal(t, want, got, host)
+	}
+	_, err := get("nobody.localhost")
+	assert.ErrorContains(t, err, "tls: internal error")
+}
+
+func TestDynamicUpstreamsExample(t *testing.T) {
+	dir, shop, blog := t.TempDir(), portOf(t, freeAddress(t)), portOf(t, freeAddress(t))
+	t.Setenv("UPSTREAMS_DIR", dir)
+	for _, file := range []string{"registry.yaml", "secrets.yaml"} {
+		text, err := os.ReadFile(filepath.Join(examplesDir, "dynamic-upstreams", file))
+		require.NoError(t, err)
+		moved := strings.NewReplacer(":9001", shop, ":9002", blog).Replace(string(text))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(moved), 0o600))
+	}
+	e := runExample(t, "dynamic-upstreams.caddyfile", ":9001", shop, ":9002", blog)
+	assert.Equal(t, "the blog\n", e.await(t, "blog.localhost", nil, http.StatusOK))
+	assert.Equal(t, "the shop, for alice\n", e.await(t, "shop.localhost", http.Header{"X-Api-Key": {"alices-key"}}, http.StatusOK))
+	e.await(t, "shop.localhost", nil, http.StatusUnauthorized)
+	assert.Equal(t, "back soon\n", e.await(t, "closed.localhost", nil, http.StatusServiceUnavailable))
+	e.await(t, "nobody.localhost", nil, http.StatusForbidden)
 }

@@ -22,9 +22,6 @@ import (
 // defaultRegistry is what a document that does not say its name is taken for.
 var defaultRegistry = snapshot.Key{Namespace: "authz-bridge", Name: "registry"}
 
-// documentKeys are the data keys of a Registry, as snapshot.ParseRegistry knows them.
-var documentKeys = []string{"registry.yaml", "registry.json", "registry.yaml.gz", "registry.json.gz"}
-
 // document is a file with a Registry: the document itself, or a manifest of the
 // Secret that holds it.
 type document struct {
@@ -56,7 +53,7 @@ func readDocument(path string, registry snapshot.Key) (*document, error) {
 		return d, d.readManifest(text, registry)
 	}
 	d.dataKey = "registry" + extension(path)
-	if !slices.Contains(documentKeys, d.dataKey) {
+	if !slices.Contains(snapshot.DocumentKeys(), d.dataKey) {
 		return nil, fmt.Errorf("%s: is neither YAML nor JSON by its name; name it *.yaml, *.yml, *.json, or one of these with .gz", path)
 	}
 	d.secret = snapshot.NewSecret(snapshot.SecretMeta{Key: registry}, map[string][]byte{d.dataKey: text})
@@ -123,7 +120,7 @@ func (d *document) readManifest(text []byte, registry snapshot.Key) error {
 	}
 	switch {
 	case len(found) == 0 && d.assumed:
-		return fmt.Errorf("%s: defines no Secret with one of %s", d.path, strings.Join(documentKeys, ", "))
+		return fmt.Errorf("%s: defines no Secret with one of %s", d.path, strings.Join(snapshot.DocumentKeys(), ", "))
 	case len(found) == 0:
 		return fmt.Errorf("%s: does not define the Secret %s", d.path, registry)
 	case len(found) > 1:
@@ -140,7 +137,7 @@ func (d *document) readManifest(text []byte, registry snapshot.Key) error {
 }
 
 func keyOf(secret *snapshot.Secret) string {
-	for _, key := range documentKeys {
+	for _, key := range snapshot.DocumentKeys() {
 		if _, ok := secret.Value(key); ok {
 			return key
 		}

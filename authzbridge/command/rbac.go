@@ -9,11 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/authz-bridge/authz-bridge/mirror/kube"
 	"github.com/authz-bridge/authz-bridge/snapshot"
 )
-
-// mostWatches is how many Secrets the scope referenced watches.
-const mostWatches = 1000
 
 func rbacCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -196,9 +194,9 @@ func warn(p *page, d *document, parsed *snapshot.Registry) int {
 		p.paragraph(0, fmt.Sprintf("Warning: no rights for %s whose entry is wrong; see caddy %s lint. The first is %v",
 			plural(len(wrong), "App", "Apps"), name, wrong[0]))
 	}
-	if n := len(parsed.References()); n > mostWatches {
+	if n := len(parsed.References()); n > kube.MostWatches {
 		code = ExitTrouble
-		p.paragraph(0, fmt.Sprintf("Warning: %d Secrets; the scope referenced watches %d, and Apps with others do not serve. Use another scope.", n, mostWatches))
+		p.paragraph(0, fmt.Sprintf("Warning: %d Secrets; the scope referenced watches %d, and Apps with others do not serve. Use another scope.", n, kube.MostWatches))
 	}
 	return code
 }

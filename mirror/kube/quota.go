@@ -18,8 +18,9 @@ const (
 	// goroutines here, and nearly as much memory in the API server, for each replica.
 	manyWatches = 200
 
-	// mostWatches is where that takes too much of an API server that others need.
-	mostWatches = 1000
+	// MostWatches is how many Secrets scope referenced watches at most: more take too
+	// much of an API server that others need.
+	MostWatches = 1000
 
 	// failedShare and deniedShare are how much later a watch that failed is begun again
 	// for each that there is, so that all together ask 200 times a second at most, and
@@ -40,7 +41,7 @@ type quota struct {
 	excess  string                    // what the Sink has been told of them; empty for nothing
 }
 
-func newQuota() quota { return quota{many: manyWatches, most: mostWatches, logger: zap.NewNop()} }
+func newQuota() quota { return quota{many: manyWatches, most: MostWatches, logger: zap.NewNop()} }
 
 // admit gives the referenced Secrets that have none a watch of their own, in order
 // of key, while there are not too many. Those beyond are told why they have none.

@@ -125,14 +125,14 @@ func TestTheMostAndTheManyAreWhatTheReadmeSays(t *testing.T) {
 
 func TestWatchesThatFailAreBegunLessOftenWhereThereAreMany(t *testing.T) {
 	forbidden := apierrors.NewForbidden(corev1.Resource("secrets"), "clients", nil)
-	d := newNamedDesk(t, mostWatches)
+	d := newNamedDesk(t, MostWatches)
 	assert.Zero(t, d.ledger.share(forbidden))
-	names := make([]string, mostWatches)
+	names := make([]string, MostWatches)
 	for i := range names {
 		names[i] = fmt.Sprint("n", i)
 	}
 	d.reference(names...)
-	together := func(err error) float64 { return float64(mostWatches) / d.ledger.share(err).Seconds() }
+	together := func(err error) float64 { return float64(MostWatches) / d.ledger.share(err).Seconds() }
 	assert.InDelta(t, 50, together(forbidden), 0.1, "a second")
 	assert.InDelta(t, 200, together(errRefused), 0.1, "a second")
 }
